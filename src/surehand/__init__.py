@@ -1,0 +1,1 @@
+"""Surehand: the layer between a model's tool calls and the tool messages that answer them."""

@@ -1,0 +1,172 @@
+"""The one door from synchronous code into the asynchronous implementation.
+
+With no event loop in the calling thread, the coroutine runs on a loop that this thread keeps, so that a program of
+many small calls does not pay for a new loop each time. Inside a running loop (a notebook, a callback of a web server)
+it runs on a background loop with the caller's context variables, while the caller's own loop is blocked: a warning
+says so once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextvars
+import os
+import threading
+import warnings
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+__all__ = ["entered_by_sync_door", "run_sync"]
+
+T = TypeVar("T")
+
+
+def run_sync(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run a coroutine to its end from synchronous code and return what it returns.
+
+    Args:
+        make: Called without arguments, in the loop's thread and the caller's context, to make the coroutine.
+
+    Raises:
+        BaseException: Whatever the coroutine raises, the same object; KeyboardInterrupt always gets through.
+    """
+    try:
+        running = asyncio.get_running_loop()
+    except RuntimeError:
+        return _kept_runner().run(_started(make), context=contextvars.copy_context())
+    _warn_once()
+    background = _background_loop()
+    if running is background.loop:  # a sync door inside the background loop itself: it must not wait for itself
+        background = _BackgroundLoop()
+        try:
+            return background.run(make)
+        finally:
+            background.close()
+    return background.run(make)
+
+
+_is_sync: ContextVar[bool] = ContextVar("surehand_is_sync", default=False)
+
+
+def entered_by_sync_door() -> bool:
+    """Whether the running code was reached through the synchronous door."""
+    return _is_sync.get()
+
+
+async def _started(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    _is_sync.set(True)
+    return await make()
+
+
+class _Kept:
+    """A runner that is closed when nothing holds it any more: when its thread ends."""
+
+    def __init__(self) -> None:
+        self.runner = asyncio.Runner()
+
+    def __del__(self) -> None:
+        self.runner.close()
+
+
+_threads = threading.local()
+_background: _BackgroundLoop | None = None
+_lock = threading.Lock()
+_has_warned = False
+_inherited: list[_Kept] = []
+"""A parent's runners, kept in the child so that they are never closed there: closing would reach into the parent's."""
+
+
+def _kept_runner() -> asyncio.Runner:
+    kept: _Kept | None = getattr(_threads, "kept", None)
+    if kept is None:
+        kept = _threads.kept = _Kept()
+    return kept.runner
+
+
+def _background_loop() -> _BackgroundLoop:
+    global _background  # noqa: PLW0603 - one per process, remade after a fork
+    with _lock:
+        if _background is None:
+            _background = _BackgroundLoop()
+        return _background
+
+
+def _warn_once() -> None:
+    global _has_warned  # noqa: PLW0603
+    if not _has_warned:
+        _has_warned = True
+        warnings.warn(
+            "A synchronous call was made inside a running event loop, which is blocked until it ends. "
+            "Await the asynchronous twin instead (ainvoke, astream, arun_tool_calls).",
+            RuntimeWarning,
+            stacklevel=4,
+        )
+
+
+class _BackgroundLoop:
+    """An event loop on a daemon thread of its own."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._serve, name="surehand-loop", daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        self.loop.run_forever()
+
+    def run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run the coroutine here, in the caller's context, while the caller waits."""
+        result: Future[T] = Future()
+        context = contextvars.copy_context()
+        tasks: list[asyncio.Task[T]] = []
+
+        def start() -> None:
+            task = self.loop.create_task(_started(make), context=context)
+            tasks.append(task)
+            task.add_done_callback(lambda done: _hand_over(done, result))
+
+        self.loop.call_soon_threadsafe(start)
+        try:
+            return result.result()
+        except BaseException:
+            if not result.done():  # the caller was interrupted while waiting: nothing may go on unattended
+                self.loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
+            raise
+
+    def close(self) -> None:
+        """Stop the loop and wait for its thread."""
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join()
+        self.loop.close()
+
+
+def _hand_over(task: asyncio.Task[T], result: Future[T]) -> None:
+    if task.cancelled():
+        result.set_exception(asyncio.CancelledError())
+    elif (error := task.exception()) is not None:
+        result.set_exception(error)
+    else:
+        result.set_result(task.result())
+
+
+def _close_at_exit() -> None:
+    _threads.__dict__.clear()
+    if _background is not None:
+        _background.close()
+
+
+def _forget_after_fork() -> None:
+    """A child process shares its parent's selectors: it must make loops of its own."""
+    global _threads, _background, _lock  # noqa: PLW0603
+    if (kept := getattr(_threads, "kept", None)) is not None:
+        _inherited.append(kept)
+    _threads, _background, _lock = threading.local(), None, threading.Lock()
+
+
+atexit.register(_close_at_exit)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_after_fork)

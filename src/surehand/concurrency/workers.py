@@ -1,0 +1,194 @@
+"""Daemon threads of our own for synchronous bodies.
+
+The event loop's default executor is no place for code that may hang: its threads are joined when the loop or the
+program ends. These threads are daemons. They are reused, they end after some idle seconds, and one that was given up
+stops counting against the number that may work at a time, so that hung bodies never starve the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeVar
+
+__all__ = ["Job", "Workers", "WorkersExhausted", "run_in_thread", "workers"]
+
+T = TypeVar("T")
+
+MAX_WORKING: Final = 64
+"""How many bodies may be working on threads at a time; more wait for a thread."""
+MAX_ABANDONED: Final = 1_000
+"""How many given-up bodies may still be running in the process before new ones are refused."""
+IDLE_SECONDS: Final = 10.0
+"""How long a thread without work is kept."""
+
+
+class WorkersExhausted(Exception):  # noqa: N818 - a signal between two of our modules, never shown
+    """Too many given-up bodies are still running: no new one may start."""
+
+
+@dataclass(slots=True, eq=False)
+class Job(Generic[T]):
+    """One body on its way through a thread; ``result`` and ``error`` are set once ``done`` is."""
+
+    run: Callable[[], T]
+    deliver: Callable[[Job[T]], None]
+    """Called on the worker's thread when the body has ended, unless it was given up."""
+    context: contextvars.Context = field(default_factory=contextvars.copy_context)
+    result: T | None = None
+    error: BaseException | None = None
+    is_abandoned: bool = False
+    on_late: Callable[[Job[T]], None] | None = None
+    """Called on the worker's thread when a body that was given up has ended after all."""
+
+
+class Workers:
+    """A set of daemon threads that run jobs."""
+
+    def __init__(
+        self,
+        *,
+        max_working: int = MAX_WORKING,
+        max_abandoned: int = MAX_ABANDONED,
+        idle_seconds: float = IDLE_SECONDS,
+    ) -> None:
+        self._max_working = max_working
+        self._max_abandoned = max_abandoned
+        self._idle_seconds = idle_seconds
+        self._changed = threading.Condition()
+        self._waiting: deque[Job[Any]] = deque()
+        self._idle = 0
+        self._working = 0
+        self._abandoned = 0
+
+    @property
+    def abandoned(self) -> int:
+        """How many given-up bodies are still running."""
+        return self._abandoned
+
+    def start(self, job: Job[Any]) -> None:
+        """Hand a job to a thread, now or as soon as one is free.
+
+        Raises:
+            WorkersExhausted: Too many given-up bodies are still running.
+        """
+        with self._changed:
+            if self._abandoned >= self._max_abandoned:
+                raise WorkersExhausted
+            self._waiting.append(job)
+            if self._idle >= len(self._waiting):
+                self._changed.notify()
+            elif self._idle + self._working < self._max_working:
+                self._working += 1
+                threading.Thread(target=self._serve, name="surehand-worker", daemon=True).start()
+
+    def abandon(self, job: Job[Any], on_late: Callable[[Job[Any]], None] | None = None) -> None:
+        """Give a job up: its result goes nowhere, and its thread counts as abandoned until it ends."""
+        with self._changed:
+            if job in self._waiting:
+                self._waiting.remove(job)
+                return
+            job.on_late = on_late
+            job.is_abandoned = True
+            self._abandoned += 1
+            self._working -= 1
+            if self._waiting and self._idle + self._working < self._max_working:
+                self._working += 1
+                threading.Thread(target=self._serve, name="surehand-worker", daemon=True).start()
+
+    def _serve(self) -> None:
+        """Work until there is nothing to do; the caller has counted this thread as working."""
+        while (job := self._next()) is not None:
+            try:
+                job.result = job.context.run(job.run)
+            except BaseException as error:  # noqa: BLE001 - user code ends here; the waiting side decides what it means
+                job.error = error
+            if not self._finish(job):
+                return
+
+    def _next(self) -> Job[Any] | None:
+        with self._changed:
+            while not self._waiting:
+                self._working -= 1
+                self._idle += 1
+                has_work = self._changed.wait(self._idle_seconds)
+                self._idle -= 1
+                if not has_work and not self._waiting:
+                    return None
+                self._working += 1
+            return self._waiting.popleft()
+
+    def _finish(self, job: Job[Any]) -> bool:
+        """Tell whoever cares; False when this thread was replaced and has to go."""
+        with self._changed:
+            was_abandoned = job.is_abandoned
+            if was_abandoned:
+                self._abandoned -= 1
+        if not was_abandoned:
+            job.deliver(job)
+        elif job.on_late is not None:
+            job.on_late(job)
+        return not was_abandoned
+
+
+_workers: Workers = Workers()
+
+
+def workers() -> Workers:
+    """The threads of this process."""
+    return _workers
+
+
+async def run_in_thread(run: Callable[[], T]) -> T:
+    """Run a function on a worker thread, with the caller's context variables, and return what it returns.
+
+    Raises:
+        BaseException: Whatever the function raises, the same object.
+        WorkersExhausted: Too many given-up bodies are still running in this process.
+    """
+    job: Job[T] = Job(run, deliver=lambda _: None)
+    ended = deliver_to_loop(job)
+    workers().start(job)
+    try:
+        await ended
+    except asyncio.CancelledError:
+        workers().abandon(job)
+        raise
+    if job.error is not None:
+        raise job.error
+    return job.result  # type: ignore[return-value]  # set, since there was no error; T may include None
+
+
+def deliver_to_loop(job: Job[Any]) -> asyncio.Future[None]:
+    """A future of the running loop that is done when the job has ended."""
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[None] = loop.create_future()
+
+    def deliver(_: Job[Any]) -> None:
+        try:
+            loop.call_soon_threadsafe(_set_done, ended)
+        except RuntimeError:  # the loop was closed meanwhile: nobody waits any more
+            pass
+
+    job.deliver = deliver
+    return ended
+
+
+def _set_done(ended: asyncio.Future[None]) -> None:
+    if not ended.done():
+        ended.set_result(None)
+
+
+def _forget_after_fork() -> None:
+    """A child process has none of its parent's threads."""
+    global _workers  # noqa: PLW0603 - one per process, remade after a fork
+    _workers = Workers()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_after_fork)

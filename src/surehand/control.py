@@ -1,0 +1,77 @@
+"""How tools and nodes speak to the graph they run in, without importing it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final, TypedDict
+
+__all__ = ["END", "START", "Command", "RunConfig", "Runtime", "Send", "current_runtime"]
+
+START: Final = "__start__"
+"""The name of a graph's entry."""
+END: Final = "__end__"
+"""The name of a graph's exit."""
+
+
+class RunConfig(TypedDict, total=False):
+    """The configuration of a run; LangGraph's spelling."""
+
+    configurable: dict[str, Any]
+    """Free-form; ``thread_id`` names the conversation."""
+    recursion_limit: int
+    """How many steps a graph may take; 25 by default."""
+    max_concurrency: int
+    """How many nodes, or calls of one turn, may run at a time; unlimited by default."""
+    tags: list[str]
+    metadata: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Run ``node`` with ``arg`` in place of the state."""
+
+    node: str
+    arg: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """What a node, or a tool where the node allows it, asks of the graph."""
+
+    PARENT: ClassVar[str] = "__parent__"
+
+    graph: str | None = None
+    """None for the graph the node is in; ``Command.PARENT`` for the graph around it."""
+    update: Any = None
+    """A partial state, merged by the graph's reducers; None changes nothing."""
+    goto: str | Send | Sequence[str | Send] = ()
+    """Where to go on, besides the static edges."""
+
+    @property
+    def targets(self) -> tuple[str | Send, ...]:
+        """``goto`` as a tuple."""
+        return (self.goto,) if isinstance(self.goto, str | Send) else tuple(self.goto)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtime:
+    """What a graph hands to the nodes it runs."""
+
+    config: RunConfig = field(default_factory=RunConfig)
+    store: Any = None
+    """The store the graph was compiled with; None without one."""
+    context: Any = None
+    """The host's own object, as given to ``invoke(…, context=…)``."""
+    emit: Callable[[Any], None] | None = None
+    """Puts a value on the graph's ``custom`` stream; None outside a stream."""
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+_runtime: ContextVar[Runtime | None] = ContextVar("surehand_runtime", default=None)
+
+
+def current_runtime() -> Runtime | None:
+    """The runtime of the graph that runs this code; None outside a graph."""
+    return _runtime.get()

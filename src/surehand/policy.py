@@ -1,0 +1,199 @@
+"""Policies of a call: how often, how long, with what care. Plain values, checked when they are made."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final, Literal, TypeAlias
+
+from surehand.errors import OptionError
+
+__all__ = [
+    "DEFAULT_OPTIONS",
+    "UNSET",
+    "ErrorRule",
+    "RetryOn",
+    "RetryPolicy",
+    "ToolOptions",
+    "Unset",
+    "count",
+    "seconds",
+]
+
+
+class Unset:
+    """The type of UNSET."""
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+    def __bool__(self) -> Literal[False]:
+        return False
+
+
+UNSET: Final = Unset()
+"""An option that was not given, where None has a meaning of its own."""
+
+RetryOn: TypeAlias = type[Exception] | tuple[type[Exception], ...] | Callable[[Exception], bool]
+"""Which exceptions a policy retries."""
+
+ErrorRule: TypeAlias = bool | str | type[Exception] | tuple[type[Exception], ...] | Callable[[Exception], Any]
+"""What becomes of an exception: tell (True), raise (False), a fixed text, only some types, or a function's text."""
+
+
+def seconds(option: str, value: object) -> float:
+    """The value as a positive, finite number of seconds.
+
+    Raises:
+        OptionError: The value is not a number above 0.
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 < value < float("inf"):
+        raise OptionError(
+            option=option, value=value, expected="a number of seconds above 0", remedy="Use None for no limit."
+        )
+    return float(value)
+
+
+def count(option: str, value: object) -> int:
+    """The value as a whole number of at least 1.
+
+    Raises:
+        OptionError: The value is no whole number above 0.
+    """
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise OptionError(
+            option=option, value=value, expected="a whole number of at least 1", remedy="Use None for no limit."
+        )
+    return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """How often and when a failed attempt is made again.
+
+    A tool is retried when its author raises ``ToolException(retryable=True)``. Whatever else ``retry_on`` names is
+    retried only on tools that are ``idempotent`` or ``read_only``: an attempt that failed may have had an effect.
+    """
+
+    max_attempts: int = 3
+    """Attempts in all, the first one included."""
+    initial_interval: float = 0.5
+    """Seconds before the second attempt."""
+    backoff_factor: float = 2.0
+    """Each wait is this many times as long as the one before."""
+    max_interval: float = 8.0
+    """The longest wait in seconds."""
+    jitter: bool = True
+    """Whether each wait is shortened by a random part, at most half, so that retries do not come in step."""
+    retry_on: RetryOn | None = None
+    """Further exceptions to retry; None adds none."""
+    max_elapsed: float | None = None
+    """No new attempt starts when this many seconds have passed since the first; None for no limit."""
+
+    def __post_init__(self) -> None:
+        count("max_attempts", self.max_attempts)
+        for name in ("initial_interval", "max_interval"):
+            seconds(name, getattr(self, name))
+        if self.max_elapsed is not None:
+            seconds("max_elapsed", self.max_elapsed)
+        if not self.backoff_factor >= 1:
+            raise OptionError(option="backoff_factor", value=self.backoff_factor, expected="a number of at least 1")
+
+    def delay(self, attempt: int, *, after: float | None = None) -> float:
+        """Seconds to wait after the given failed attempt (from 1).
+
+        Args:
+            attempt: The number of the attempt that failed.
+            after: What the failure itself asked for, in seconds; it is the least that is waited.
+        """
+        wait = min(self.max_interval, self.initial_interval * self.backoff_factor ** (attempt - 1))
+        if self.jitter:
+            wait *= random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
+        return max(wait, after or 0.0)
+
+    def covers(self, error: Exception) -> bool:
+        """Whether ``retry_on`` names this exception."""
+        rule = self.retry_on
+        if rule is None:
+            return False
+        if isinstance(rule, type | tuple):
+            return isinstance(error, rule)
+        return bool(rule(error))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOptions:
+    """The options of a tool that decide how its calls are run; UNSET where nobody said anything.
+
+    They can be given on the tool, as defaults of a node, and per tool on a node; the most specific wins:
+    node override for that tool, then tool, then node default.
+    """
+
+    timeout: float | None | Unset = UNSET
+    """Seconds a body may take, from its start; None for no limit. 300 by default."""
+    retry: RetryPolicy | None | Unset = UNSET
+    """The retry policy; None for no retries."""
+    idempotent: bool | Unset = UNSET
+    """Whether running the call twice is the same as running it once."""
+    read_only: bool | Unset = UNSET
+    """Whether the call changes nothing."""
+    destructive: bool | Unset = UNSET
+    """Whether the call may destroy something: such a call is never run on a guess of any kind."""
+    exclusive: bool | Unset = UNSET
+    """Whether no other call of the turn may run at the same time."""
+    concurrency: int | None | Unset = UNSET
+    """How many calls of the tool may run at a time in one turn; None for no limit."""
+    requires_approval: bool | Callable[[Mapping[str, Any]], bool] | Unset = UNSET
+    """Whether a human has to agree first; a function decides by the arguments."""
+    max_output: int | None | Unset = UNSET
+    """The most characters of a result that the model is given; None for no limit. 50,000 by default."""
+    handle_tool_errors: ErrorRule | Unset = UNSET
+    """What becomes of an exception that the body raises."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.timeout, Unset) and self.timeout is not None:
+            seconds("timeout", self.timeout)
+        for name in ("concurrency", "max_output"):
+            value = getattr(self, name)
+            if not isinstance(value, Unset) and value is not None:
+                count(name, value)
+        if not isinstance(self.retry, Unset | RetryPolicy) and self.retry is not None:
+            raise OptionError(option="retry", value=self.retry, expected="a RetryPolicy or None")
+        for name in ("idempotent", "read_only", "destructive", "exclusive"):
+            value = getattr(self, name)
+            if not isinstance(value, bool | Unset):
+                raise OptionError(option=name, value=value, expected="True or False")
+        if not isinstance(self.requires_approval, bool | Unset) and not callable(self.requires_approval):
+            raise OptionError(
+                option="requires_approval",
+                value=self.requires_approval,
+                expected="True, False or a function of the arguments",
+            )
+
+    def over(self, *weaker: ToolOptions) -> ToolOptions:
+        """These options, with what they leave unset taken from the first of the weaker ones that sets it."""
+        layers = (self, *weaker)
+        chosen = {
+            field.name: next(
+                (value for layer in layers if not isinstance(value := getattr(layer, field.name), Unset)), UNSET
+            )
+            for field in fields(self)
+        }
+        return replace(self, **chosen)
+
+
+DEFAULT_OPTIONS: Final = ToolOptions(
+    timeout=300.0,
+    retry=RetryPolicy(),
+    idempotent=False,
+    read_only=False,
+    destructive=False,
+    exclusive=False,
+    concurrency=None,
+    requires_approval=False,
+    max_output=50_000,
+    handle_tool_errors=True,
+)
+"""What holds where nobody says otherwise."""
