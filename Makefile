@@ -1,0 +1,85 @@
+# Every recipe of the project. `make help` lists them; CI and pre-commit call the same ones.
+# PYTHON=/path/to/python3.12 chooses the interpreter; ARGS="…" is handed to pytest, the demo and the benchmarks.
+
+PYTHON ?=
+ARGS ?=
+VENV := .venv
+DEMO_VENV := .venv-demo
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+DEMO_READY := $(DEMO_VENV)/.ready
+BENCH_READY := $(VENV)/.ready-bench
+CODE := src tests scripts benchmarks
+
+export PYTHON
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-slow test-local check format format-check lint types layers docs bench figures lock clean
+
+help: ## list the recipes
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
+
+setup: $(READY) ## create .venv: the project (editable), all extras, the development tools
+
+$(READY): pyproject.toml
+	@python=$$(sh scripts/find_python) && { $(BIN)/python -m pip --version >/dev/null 2>&1 || "$$python" -m venv $(VENV); }
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev --group docs
+	@touch $@
+
+$(DEMO_READY): pyproject.toml
+	@python=$$(sh scripts/find_python) && { $(DEMO_VENV)/bin/python -m pip --version >/dev/null 2>&1 || "$$python" -m venv $(DEMO_VENV); }
+	@echo "Installing Surehand with its command line into $(DEMO_VENV) …"
+	$(DEMO_VENV)/bin/python -m pip install --quiet --editable '.[cli]'
+	@touch $@
+
+$(BENCH_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --group bench
+	@touch $@
+
+demo: ## a guided tour that needs no key and no development tools
+	@if [ -f $(READY) ]; then $(BIN)/surehand demo $(ARGS); \
+	else $(MAKE) --no-print-directory $(DEMO_READY) && $(DEMO_VENV)/bin/surehand demo $(ARGS); fi
+
+test: $(READY) ## the tests, without the slow ones and those of the embedded model
+	$(BIN)/python -m pytest $(ARGS)
+
+test-slow: $(READY) ## the tests that take longer than a few seconds
+	$(BIN)/python -m pytest -m slow $(ARGS)
+
+test-local: $(READY) ## the tests that run the embedded model
+	$(BIN)/python -m pytest -m local $(ARGS)
+
+check: format-check lint types layers docs ## format, lint, types, layers, docs; changes nothing
+
+format: $(READY) ## put the code in form
+	$(BIN)/ruff format $(CODE)
+	$(BIN)/ruff check --fix $(CODE)
+
+format-check: $(READY) ## is the code in form?
+	$(BIN)/ruff format --check $(CODE)
+
+lint: $(READY) ## ruff
+	$(BIN)/ruff check $(CODE)
+
+types: $(READY) ## mypy and pyright, both strict
+	$(BIN)/mypy
+	$(BIN)/pyright
+
+layers: $(READY) ## the import contracts
+	$(BIN)/lint-imports
+
+docs: $(READY) ## build the documentation into site/
+	$(BIN)/mkdocs build --strict --quiet
+
+bench: $(BENCH_READY) ## overhead per call, beside LangGraph and the bare floor
+	$(BIN)/python -m benchmarks $(ARGS)
+
+figures: $(READY) ## our size figures beside those of codebases we admire
+	$(BIN)/python scripts/figures.py
+
+lock: $(READY) ## renew uv.lock from pyproject.toml, against the public index
+	$(BIN)/uv lock --no-config --default-index https://pypi.org/simple
+
+clean: ## remove what the recipes made
+	rm -rf $(VENV) $(DEMO_VENV) site dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
