@@ -382,6 +382,10 @@ class ModelError(RunError):
     model: str
     problem: str
     remedy: str
+    status_code: int | None = None
+    """The provider's HTTP status; None where there is none."""
+    state: Any = None
+    """What an agent had reached when its model failed, its messages so far included; None outside an agent."""
 
     def __init__(self, *, model: str, problem: str, remedy: str) -> None:
         super().__init__(f"Model {model!r}: {problem}. {remedy}", model=model, problem=problem, remedy=remedy)
