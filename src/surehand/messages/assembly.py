@@ -1,0 +1,137 @@
+"""Putting streamed calls together.
+
+Providers agree on little. Most number the calls of a reply and send the id once; some repeat id and name in every piece,
+some give every call the number 0, some send no number, some no id, some a whole call at a time, some the same call twice.
+One rule set reads all of them; joining text blindly, as clients do, makes ``{"a": 1}{"a": 2}`` of two calls.
+
+A piece belongs, in this order, to
+
+1. the call of its id, unless both are numbered and the numbers differ (two calls, one id);
+2. the call of its number, unless that call has another id (a new id on a used number is a new call);
+3. without a number: the newest call, unless the piece names another tool.
+
+Where no id decides, a piece that starts an object after a complete one is a new call, and one that repeats the complete
+text is the same call sent again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from surehand.messages.calls import ToolCallChunk
+
+__all__ = ["CallAssembler", "assemble", "fold"]
+
+CUT_OFF: Final = "{"
+"""Stands for arguments of which nothing had come when the stream broke off: blank text would read as no arguments."""
+
+
+@dataclass(slots=True)
+class _Open:
+    """A call of which pieces have come."""
+
+    id: str | None
+    name: str
+    index: int | None
+    texts: list[str] = field(default_factory=list[str])
+
+    @property
+    def text(self) -> str:
+        if len(self.texts) > 1:
+            self.texts = ["".join(self.texts)]
+        return self.texts[0] if self.texts else ""
+
+
+class CallAssembler:
+    """Takes the pieces of one reply's calls as they come; linear in the length of the text."""
+
+    def __init__(self) -> None:
+        self._calls: list[_Open] = []
+
+    def feed(self, piece: ToolCallChunk) -> None:
+        """Add a piece to the call it belongs to, or start a call with it."""
+        text = piece["args"] or ""
+        call = self._owner(piece)
+        if call is not None and _is_complete_before(call, text):
+            if text.strip() == call.text.strip() and piece["name"] in (None, "", call.name):
+                return
+            if piece["name"] or not (call.id or piece["id"]):
+                call = self._start(piece, name=piece["name"] or call.name)
+        if call is None:
+            call = self._start(piece, name=piece["name"] or "")
+        call.id = call.id or piece["id"] or None
+        call.name = call.name or piece["name"] or ""
+        if text:
+            call.texts.append(text)
+
+    def pieces(self) -> list[ToolCallChunk]:
+        """One piece per call, each all that has come of it."""
+        return [
+            {"id": call.id, "name": call.name, "args": call.text, "index": call.index, "type": "tool_call_chunk"}
+            for call in self._calls
+        ]
+
+    def calls(self, *, is_finished: bool) -> list[dict[str, Any]]:
+        """The calls for ``AIMessage``; placeholders without name and arguments are no calls.
+
+        Args:
+            is_finished: Whether the provider said that the reply is complete. If not, a call of whose arguments nothing
+                has come is cut off, not a call without arguments.
+        """
+        return [
+            {"id": call.id, "name": call.name, "args": call.text if call.text.strip() or is_finished else CUT_OFF}
+            for call in self._calls
+            if call.name.strip() or call.text.strip()
+        ]
+
+    def _start(self, piece: ToolCallChunk, *, name: str) -> _Open:
+        call = _Open(id=piece["id"] or None, name=name, index=piece["index"])
+        self._calls.append(call)
+        return call
+
+    def _owner(self, piece: ToolCallChunk) -> _Open | None:
+        call_id, index = piece["id"] or None, piece["index"]
+        for call in reversed(self._calls):
+            if call_id is not None and call.id == call_id:
+                if index is None or call.index is None or call.index == index:
+                    return call
+            elif index is not None and call.index == index:
+                return call if call_id is None or call.id is None else None
+        return self._newest(piece) if index is None else None
+
+    def _newest(self, piece: ToolCallChunk) -> _Open | None:
+        if not self._calls:
+            return None
+        call = self._calls[-1]
+        if piece["id"] and (call.id or piece["name"]):
+            return None
+        return call if piece["name"] in (None, "", call.name) or not call.name else None
+
+
+def _is_complete_before(call: _Open, text: str) -> bool:
+    """Whether the call's text is one complete object and ``text`` starts another."""
+    if not text.lstrip().startswith("{") or not call.texts or not call.texts[-1].rstrip().endswith("}"):
+        return False
+    try:
+        return isinstance(json.loads(call.text, strict=False), dict)
+    except ValueError:
+        return False
+
+
+def fold(pieces: Iterable[ToolCallChunk]) -> list[ToolCallChunk]:
+    """The pieces with those of one call joined."""
+    assembler = CallAssembler()
+    for piece in pieces:
+        assembler.feed(piece)
+    return assembler.pieces()
+
+
+def assemble(pieces: Sequence[ToolCallChunk], *, is_finished: bool) -> list[dict[str, Any]]:
+    """The calls that the pieces make."""
+    assembler = CallAssembler()
+    for piece in pieces:
+        assembler.feed(piece)
+    return assembler.calls(is_finished=is_finished)

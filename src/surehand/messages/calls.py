@@ -1,0 +1,148 @@
+"""The calls of one AI message: whatever a model sent becomes one uniform call with an id of its own.
+
+A model's reply is not ours to reject. Each entry, however broken, becomes a call that a node can answer: what cannot be
+read stays as it came and is listed as invalid, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypedDict, cast
+from uuid import uuid4
+
+from surehand.errors import MalformedArguments
+
+__all__ = ["Calls", "InvalidToolCall", "ToolCall", "ToolCallChunk", "new_call_id", "read_calls"]
+
+
+class ToolCall(TypedDict):
+    """One call of a tool, as a model asked for it."""
+
+    id: str
+    """Unique within its message."""
+    name: str
+    """As the model spelled it; empty where it sent none."""
+    args: Any
+    """The parsed object; the value as it came where it cannot be parsed."""
+    type: Literal["tool_call"]
+
+
+class InvalidToolCall(TypedDict):
+    """A call whose arguments cannot be read; the call itself stands in ``tool_calls`` too."""
+
+    id: str
+    name: str
+    args: Any
+    """The arguments as they came."""
+    error: str
+    """Why they are no JSON object, and where."""
+    type: Literal["invalid_tool_call"]
+
+
+class ToolCallChunk(TypedDict):
+    """A piece of a call, as a stream delivers it."""
+
+    id: str | None
+    name: str | None
+    args: str | None
+    """A fragment of the arguments' text."""
+    index: int | None
+    """Which call of the message the piece belongs to; None where the provider does not say."""
+    type: Literal["tool_call_chunk"]
+
+
+@dataclass(slots=True)
+class Calls:
+    """The calls of one message, read."""
+
+    calls: list[ToolCall] = field(default_factory=list[ToolCall])
+    invalid: list[InvalidToolCall] = field(default_factory=list[InvalidToolCall])
+    repairs: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+
+
+_ABSENT: Final = object()
+_ARGUMENT_KEYS: Final = ("args", "arguments", "input")
+
+
+def new_call_id() -> str:
+    """An id that no other call has."""
+    return f"call_{uuid4().hex[:24]}"
+
+
+def read_calls(raw: object) -> Calls:
+    """Every entry as a call with a unique id; the first bearer of an id keeps it. Never raises."""
+    read = Calls()
+    taken: set[str] = set()
+    for entry in _entries(raw):
+        call_id, name, args = _fields(entry)
+        if not isinstance(call_id, str) or not call_id.strip() or call_id in taken:
+            call_id = new_call_id()
+        taken.add(call_id)
+        _add(read, call_id, name, args)
+    return read
+
+
+def _entries(raw: object) -> Iterable[object]:
+    if raw is None:
+        return ()
+    if isinstance(raw, list | tuple):
+        return cast("Iterable[object]", raw)
+    return (raw,)
+
+
+def _fields(entry: object) -> tuple[object, str, object]:
+    """The id, the name and the arguments of an entry in any of the usual shapes."""
+    if not isinstance(entry, Mapping):
+        return None, "", _Junk(entry)
+    fields = cast("Mapping[str, object]", entry)
+    custom = fields.get("custom")
+    if isinstance(custom, Mapping):
+        # OpenAI's custom tools take free-form text: it is an argument as it stands and never read as JSON.
+        inner = cast("Mapping[str, object]", custom)
+        return fields.get("id"), _name(inner.get("name")), {"input": inner.get("input")}
+    function = fields.get("function")
+    inner = cast("Mapping[str, object]", function) if isinstance(function, Mapping) else fields
+    return fields.get("id"), _name(inner.get("name")), _arguments(inner)
+
+
+def _arguments(fields: Mapping[str, object]) -> object:
+    for key in _ARGUMENT_KEYS:
+        if key in fields:
+            return fields[key]
+    return None
+
+
+def _name(name: object) -> str:
+    if isinstance(name, str):
+        return name
+    return str(name) if isinstance(name, int | float) else ""
+
+
+@dataclass(slots=True)
+class _Junk:
+    """An entry that is no mapping; its text must not be read as arguments."""
+
+    entry: object
+
+
+def _add(read: Calls, call_id: str, name: str, args: object) -> None:
+    if type(args) is dict and all(type(key) is str for key in args):  # pyright: ignore[reportUnknownVariableType] - JSON edge
+        read.calls.append({"id": call_id, "name": name, "args": args.copy(), "type": "tool_call"})  # pyright: ignore[reportUnknownMemberType] - JSON edge
+        return
+    if isinstance(args, _Junk):
+        args, error = args.entry, f"The call is no object: expected id, name and args, got {type(args.entry).__name__}."
+    else:
+        from surehand.grammar import parse_arguments
+
+        try:
+            parsed = parse_arguments(args)
+        except MalformedArguments as problem:
+            error = str(problem)
+        else:
+            read.calls.append({"id": call_id, "name": name, "args": parsed.value, "type": "tool_call"})
+            if parsed.repairs:
+                read.repairs[call_id] = parsed.repairs
+            return
+    read.calls.append({"id": call_id, "name": name, "args": args, "type": "tool_call"})
+    read.invalid.append({"id": call_id, "name": name, "args": args, "error": error, "type": "invalid_tool_call"})

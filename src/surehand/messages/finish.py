@@ -1,0 +1,48 @@
+"""Why a reply ended: every provider's word for it, read as one of six."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal, TypeAlias, cast
+
+__all__ = ["FinishReason", "finish_reason_of"]
+
+FinishReason: TypeAlias = Literal["stop", "tool_calls", "length", "content_filter", "other"]
+"""Why a reply ended; None where the provider does not say, as after a connection that broke."""
+
+_WORDS: Final[dict[FinishReason, str]] = {
+    "stop": "stop end_turn stop_sequence complete completed end eos eos_token finished done",
+    "tool_calls": "tool_calls tool_call tool_use function_call function_calls",
+    "length": "length max_tokens max_output_tokens max_completion_tokens model_length model_context_window_exceeded",
+    "content_filter": (
+        "content_filter content_filtered refusal safety recitation blocklist prohibited_content spii image_safety "
+        "image_prohibited_content guardrail_intervened error_toxic"
+    ),
+}
+_REASONS: Final[dict[str, FinishReason]] = {
+    word: reason for reason, words in _WORDS.items() for word in words.split()
+}
+_KEYS: Final = ("finish_reason", "stop_reason", "finishReason", "stopReason", "done_reason", "status")
+
+
+def finish_reason_of(metadata: Mapping[str, Any]) -> FinishReason | None:
+    """The reason in a reply's metadata; an unknown word is ``other``, no word at all is None."""
+    details: object = metadata.get("incomplete_details")
+    if isinstance(details, Mapping):
+        # OpenAI's Responses: the status alone says only that something is missing.
+        reason = _read(cast("Mapping[str, object]", details).get("reason"))
+        if reason is not None:
+            return reason
+    for key in _KEYS:
+        reason = _read(metadata.get(key))
+        if reason is not None:
+            return reason
+    return None
+
+
+def _read(word: object) -> FinishReason | None:
+    if word is None or word == "":
+        return None
+    if not isinstance(word, str):
+        return "other"
+    return _REASONS.get(word.strip().rpartition(".")[2].lower(), "other")
