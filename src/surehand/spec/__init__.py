@@ -1,0 +1,36 @@
+"""A tool as data: its name, its schema, what is injected, and the callable."""
+
+from surehand.spec.body import Body
+from surehand.spec.context import ToolContext
+from surehand.spec.injection import (
+    InjectedState,
+    InjectedStore,
+    InjectedToolArg,
+    InjectedToolCallId,
+    Injection,
+    InjectionKind,
+    injection_of,
+)
+from surehand.spec.names import check_tool_name, name_of, snake_case
+from surehand.spec.schema import ArgumentSchema, Problem, SchemaMismatch
+from surehand.spec.toolspec import ResponseFormat, ToolSpec
+
+__all__ = [
+    "ArgumentSchema",
+    "Body",
+    "InjectedState",
+    "InjectedStore",
+    "InjectedToolArg",
+    "InjectedToolCallId",
+    "Injection",
+    "InjectionKind",
+    "Problem",
+    "ResponseFormat",
+    "SchemaMismatch",
+    "ToolContext",
+    "ToolSpec",
+    "check_tool_name",
+    "injection_of",
+    "name_of",
+    "snake_case",
+]

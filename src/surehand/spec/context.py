@@ -1,0 +1,76 @@
+"""What a running tool may ask about its own call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Generic
+
+from typing_extensions import TypeVar
+
+from surehand.errors import InputError
+
+__all__ = ["ToolContext"]
+
+HostT = TypeVar("HostT", default=Any)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolContext(Generic[HostT]):
+    """One attempt of one call, seen from inside the tool; injected into any parameter annotated with it.
+
+    ``ToolContext[MyDeps]`` names the type of ``context``.
+
+    Example:
+        @tool
+        async def send(text: str, ctx: ToolContext) -> str:
+            ctx.progress("connecting")
+            return await api.send(text, key=ctx.idempotency_key)
+    """
+
+    call_id: str
+    """The id of the call that is being answered."""
+    tool_name: str
+    """The name the tool is registered under."""
+    state: Any = None
+    """The state of the node, read-only; None outside a node."""
+    store: Any = None
+    """The store of the node or graph; None without one."""
+    attempt: int = 1
+    """The number of this attempt, from 1."""
+    deadline: float | None = None
+    """When the attempt times out, on the clock of ``time.monotonic``, in seconds; None without a timeout."""
+    idempotency_key: str = ""
+    """The same for every attempt of a call, also after a crash; for services that refuse to act twice."""
+    context: HostT = None  # type: ignore[assignment]  # without a host there is no object of its type
+    """The host's own object, as given to ``invoke(…, context=…)``; None without one."""
+    on_progress: Callable[[Any], None] | None = field(default=None, repr=False)
+    """Takes what ``progress`` is given; None drops it."""
+    on_interrupt: Callable[[Any], Any] | None = field(default=None, repr=False)
+    """Asks the question of ``interrupt`` and returns the answer; None where nobody can be asked."""
+    on_heartbeat: Callable[[], None] | None = field(default=None, repr=False)
+    """Takes signs of life; None drops them."""
+
+    def progress(self, value: Any) -> None:
+        """Announce an intermediate value to whoever listens; it is never part of the result."""
+        if self.on_progress is not None:
+            self.on_progress(value)
+
+    def interrupt(self, value: Any) -> Any:
+        """Put ``value`` before a human and return the answer; the run stops until it is there.
+
+        Raises:
+            InputError: Nobody can be asked: the tool does not run in a graph with a checkpointer.
+        """
+        if self.on_interrupt is None:
+            raise InputError(
+                problem=f"The tool {self.tool_name!r} asked a human and nobody can be asked",
+                value=value,
+                remedy="Run it in a graph or agent that has a checkpointer.",
+            )
+        return self.on_interrupt(value)
+
+    def heartbeat(self) -> None:
+        """Say that the tool is still at work."""
+        if self.on_heartbeat is not None:
+            self.on_heartbeat()

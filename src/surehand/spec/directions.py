@@ -1,0 +1,317 @@
+"""A JSON Schema, read once as directions: what a value may be turned into, and where its parts lead.
+
+Directions never decide whether a value is valid; the validator does. They say what a validator's schema *asks for*, so
+that a value can be coerced towards it, unknown keys be noticed and secrets be kept out of complaints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import unquote
+
+__all__ = ["EXACT", "NAMES", "Direction", "direct", "resolve_pointer"]
+
+NAMES: Final = "x-surehand-names"
+"""Our keyword on an object: name a key may have -> name the validator takes."""
+EXACT: Final = "x-surehand-exact"
+"""Our keyword on a number: its digits count, as in a Decimal."""
+
+_PYTHON_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "null": (type(None),),
+    "array": (),
+    "object": (),
+}
+_ANNOTATIONS: Final = frozenset({"$ref", "title", "description", "default", "examples", "deprecated", "$comment"})
+_COMBINATORS: Final = ("anyOf", "oneOf", "allOf")
+_MAX_REFERENCES: Final = 32
+"""A chain of references longer than this leads nowhere."""
+
+
+@dataclass(slots=True, eq=False)
+class Direction:
+    """What one place of a schema asks for. Built by ``direct`` and never changed afterwards."""
+
+    types: frozenset[str] = frozenset()
+    """The JSON types of a value here; empty where everything goes."""
+    quiet: frozenset[type] | None = None
+    """The Python types that need no second look here; None where nothing does."""
+    choices: tuple[Any, ...] = ()
+    """The only values allowed; empty where the schema does not list them."""
+    properties: dict[str, Direction] = field(default_factory=dict[str, "Direction"])
+    names: dict[str, str] = field(default_factory=dict[str, str])
+    """Name a key may have -> name the validator takes."""
+    required: frozenset[str] = frozenset()
+    extras: Direction | bool | None = None
+    """What other keys lead to; True for anything, False where there must be none, None where nothing is said."""
+    items: Direction | None = None
+    prefix: tuple[Direction, ...] = ()
+    branches: tuple[Direction, ...] = ()
+    """The alternatives of a union, without null."""
+    tag: str | None = None
+    """The key whose value chooses the branch."""
+    is_nullable: bool = True
+    is_exact: bool = False
+    """Whether every digit of a number counts."""
+    is_secret: bool = False
+    """Whether the value must never be shown."""
+    is_text: bool = False
+    """Whether text is text here, and never to be read as something else."""
+
+    def hides_secret(self) -> bool:
+        """Whether a secret stands here or anywhere below."""
+        return any(direction.is_secret for direction in self._below({}))
+
+    def _below(self, seen: dict[int, Direction]) -> Iterator[Direction]:
+        if id(self) in seen:
+            return
+        seen[id(self)] = self
+        yield self
+        for child in self.children():
+            yield from child._below(seen)
+
+    def children(self) -> Iterator[Direction]:
+        """The directions one step below, alternatives included."""
+        yield from self.properties.values()
+        yield from self.prefix
+        yield from self.branches
+        if self.items is not None:
+            yield self.items
+        if isinstance(self.extras, Direction):
+            yield self.extras
+
+    def child(self, step: str | int) -> Direction | None:
+        """Where a key or an index leads; None where the schema does not say."""
+        for place in (self, *self.branches):
+            if isinstance(step, int):
+                found = place.prefix[step] if step < len(place.prefix) else place.items
+            else:
+                extras = place.extras if isinstance(place.extras, Direction) else None
+                found = place.properties.get(step, extras)
+            if found is not None:
+                return found
+        return None
+
+
+def direct(schema: Mapping[str, Any]) -> Direction:
+    """The directions of a whole schema of arguments, which are an object."""
+    reader = _Reader(schema)
+    root = Direction()
+    reader.fill(root, schema)
+    for branch in root.branches:
+        _adopt(root, branch)
+    root.branches = ()
+    if root.extras is None and not root.properties and "properties" not in schema:
+        root.extras = True
+    return root
+
+
+def resolve_pointer(root: Mapping[str, Any], reference: str) -> Mapping[str, Any] | None:
+    """The part of a schema that a local reference such as ``#/$defs/Point`` names; None where there is none."""
+    if reference == "#":
+        return root
+    if not reference.startswith("#/"):
+        return None
+    node: Any = root
+    for step in unquote(reference[2:]).split("/"):
+        key = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(node, list) and key.isdecimal() and int(key) < len(node):
+            node = node[int(key)]
+        elif isinstance(node, Mapping) and key in node:
+            node = node[key]
+        else:
+            return None
+    return node if isinstance(node, Mapping) else None
+
+
+class _Reader:
+    """Reads one schema; a place that several references name is read once, which also ends recursion."""
+
+    def __init__(self, root: Mapping[str, Any]) -> None:
+        self.root = root
+        self.seen: dict[str, Direction] = {}
+
+    def read(self, schema: object) -> Direction:
+        if not isinstance(schema, Mapping):
+            return Direction()
+        reference = schema.get("$ref")
+        if isinstance(reference, str) and schema.keys() <= _ANNOTATIONS:
+            return self._read_reference(reference)
+        direction = Direction()
+        self.fill(direction, schema)
+        return direction
+
+    def _read_reference(self, reference: str) -> Direction:
+        if (known := self.seen.get(reference)) is not None:
+            return known
+        direction = self.seen[reference] = Direction()
+        target = resolve_pointer(self.root, reference)
+        if target is not None:
+            self.fill(direction, target)
+        return direction
+
+    def fill(self, direction: Direction, schema: Mapping[str, Any], *, depth: int = 0) -> None:
+        """Add what the schema says to the direction."""
+        if depth > _MAX_REFERENCES:
+            return
+        for part in self._parts(schema):
+            self.fill(direction, part, depth=depth + 1)
+        self._fill_values(direction, schema)
+        self._fill_object(direction, schema)
+        self._fill_array(direction, schema)
+        self._fill_branches(direction, schema)
+        self._conclude(direction)
+
+    def _parts(self, schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        """What holds besides the schema's own keywords: the target of its reference, and all of ``allOf``."""
+        reference = schema.get("$ref")
+        if isinstance(reference, str) and (target := resolve_pointer(self.root, reference)) is not None:
+            yield target
+        yield from _mappings(schema.get("allOf"))
+
+    def _fill_values(self, direction: Direction, schema: Mapping[str, Any]) -> None:
+        types = _types_of(schema)
+        if types:
+            direction.types = direction.types & types or types
+        if "const" in schema:
+            direction.choices = (schema["const"],)
+        elif isinstance(values := schema.get("enum"), list):
+            direction.choices = tuple(values)
+        direction.is_exact |= bool(schema.get(EXACT))
+        direction.is_secret |= bool(schema.get("writeOnly")) or schema.get("format") == "password"
+
+    def _fill_object(self, direction: Direction, schema: Mapping[str, Any]) -> None:
+        properties = schema.get("properties")
+        if isinstance(properties, Mapping):
+            direction.properties.update({name: self.read(part) for name, part in properties.items()})
+            direction.names.update({name: name for name in properties})
+        if isinstance(names := schema.get(NAMES), Mapping):
+            direction.names.update(names)
+        if isinstance(required := schema.get("required"), list):
+            direction.required |= frozenset(name for name in required if isinstance(name, str))
+        self._fill_extras(direction, schema)
+
+    def _fill_extras(self, direction: Direction, schema: Mapping[str, Any]) -> None:
+        other = schema.get("additionalProperties")
+        if schema.get("patternProperties") or "unevaluatedProperties" in schema:
+            direction.extras = True
+        elif isinstance(other, Mapping):
+            direction.extras = self.read(other)
+        elif isinstance(other, bool):
+            direction.extras = other
+
+    def _fill_array(self, direction: Direction, schema: Mapping[str, Any]) -> None:
+        items = schema.get("items")
+        prefix = schema.get("prefixItems", items)
+        if isinstance(prefix, list):
+            direction.prefix = tuple(self.read(part) for part in prefix)
+        if isinstance(items, Mapping):
+            direction.items = self.read(items)
+
+    def _fill_branches(self, direction: Direction, schema: Mapping[str, Any]) -> None:
+        """Alternatives of different types are a union; anything else only adds to the object it stands in."""
+        for keyword in ("anyOf", "oneOf"):
+            found = [self.read(part) for part in _mappings(schema.get(keyword))]
+            if not found:
+                continue
+            if direction.types or direction.properties or not all(_is_kind(part) for part in found):
+                for part in found:
+                    _adopt(direction, part)
+            else:
+                _unite(direction, found)
+        discriminator = schema.get("discriminator")
+        if isinstance(discriminator, Mapping) and isinstance(tag := discriminator.get("propertyName"), str):
+            direction.tag = tag
+        for part in self._conditional_parts(schema):
+            _adopt(direction, self.read(part))
+
+    def _conditional_parts(self, schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+        for keyword in ("if", "then", "else"):
+            yield from _mappings([schema.get(keyword)])
+        if isinstance(dependent := schema.get("dependentSchemas"), Mapping):
+            yield from _mappings(list(dependent.values()))
+
+    def _conclude(self, direction: Direction) -> None:
+        types = direction.types
+        direction.is_nullable = not types or "null" in types
+        direction.is_text = "string" in types or any(branch.is_text for branch in direction.branches)
+        if types:
+            direction.quiet = frozenset(python for name in types for python in _PYTHON_TYPES.get(name, ()))
+
+
+def _is_kind(part: Direction) -> bool:
+    return bool(part.types)
+
+
+def _unite(direction: Direction, found: Sequence[Direction]) -> None:
+    """Make the direction the union of the found ones; a single one besides null is simply that one, or null."""
+    kinds = [part for part in found if part.types != {"null"}]
+    types = frozenset(name for part in found for name in part.types)
+    nested = [inner for part in kinds for inner in (part.branches or (part,))]
+    if len(nested) == 1:
+        _copy(nested[0], direction)
+    else:
+        direction.branches = tuple(nested)
+        direction.tag = next((part.tag for part in kinds if part.tag), direction.tag)
+        direction.is_exact |= any(part.is_exact for part in nested)
+    direction.types = types
+
+
+def _copy(source: Direction, target: Direction) -> None:
+    for name in ("choices", "required", "extras", "items", "prefix", "branches", "tag", "is_exact", "is_secret"):
+        setattr(target, name, getattr(source, name) or getattr(target, name))
+    target.properties.update(source.properties)
+    target.names.update(source.names)
+
+
+def _adopt(direction: Direction, part: Direction) -> None:
+    """Know the keys of a part that may or may not hold."""
+    for name, child in part.properties.items():
+        direction.properties.setdefault(name, child)
+    for given, name in part.names.items():
+        direction.names.setdefault(given, name)
+    if direction.extras is None and part.extras is not None:
+        direction.extras = True
+
+
+def _mappings(parts: object) -> Iterator[Mapping[str, Any]]:
+    if isinstance(parts, list):
+        yield from (part for part in parts if isinstance(part, Mapping))
+
+
+def _types_of(schema: Mapping[str, Any]) -> frozenset[str]:
+    declared = schema.get("type")
+    if isinstance(declared, str):
+        return frozenset({declared})
+    if isinstance(declared, list):
+        return frozenset(name for name in declared if isinstance(name, str))
+    if "const" in schema:
+        return frozenset({_type_name(schema["const"])})
+    if isinstance(values := schema.get("enum"), list):
+        return frozenset(_type_name(value) for value in values)
+    if "properties" in schema:
+        return frozenset({"object"})
+    return frozenset()
+
+
+def _type_name(value: object) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "number"
+        case str():
+            return "string"
+        case Mapping():
+            return "object"
+        case _:
+            return "array"

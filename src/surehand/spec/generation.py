@@ -1,0 +1,120 @@
+"""The JSON Schema of typed arguments: once with our directions in it, once as the model sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, JsonSchemaWarningKind
+from pydantic_core import core_schema
+
+from surehand.spec.directions import EXACT, NAMES
+
+__all__ = ["directed_schema", "shown_schema"]
+
+_SUBSCHEMAS = frozenset(
+    {"additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then", "unevaluatedProperties"}
+)
+_SCHEMA_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+_SCHEMA_MAPS = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
+
+
+class _Generator(GenerateJsonSchema):
+    """Pydantic's own generator without generated titles, and with our keywords."""
+
+    ignored_warning_kinds: ClassVar[set[JsonSchemaWarningKind]] = {  # type: ignore[misc]  # declared as a plain attribute
+        "skipped-choice",
+        "non-serializable-default",
+        "skipped-discriminator",
+    }
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        """No title is made up for a field; one that its author gave is kept."""
+        return False
+
+    def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
+        return _untitled(super().model_schema(schema))
+
+    def dataclass_schema(self, schema: core_schema.DataclassSchema) -> JsonSchemaValue:
+        return _untitled(super().dataclass_schema(schema))
+
+    def enum_schema(self, schema: core_schema.EnumSchema) -> JsonSchemaValue:
+        return _untitled(super().enum_schema(schema))
+
+    def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> JsonSchemaValue:
+        found = _untitled(super().typed_dict_schema(schema))
+        return _named(found, [(name, part) for name, part in schema["fields"].items()])
+
+    def model_fields_schema(self, schema: core_schema.ModelFieldsSchema) -> JsonSchemaValue:
+        found = super().model_fields_schema(schema)
+        return _named(found, [(name, part) for name, part in schema["fields"].items()])
+
+    def dataclass_args_schema(self, schema: core_schema.DataclassArgsSchema) -> JsonSchemaValue:
+        found = super().dataclass_args_schema(schema)
+        return _named(found, [(part["name"], part) for part in schema["fields"] if part.get("init", True)])
+
+    def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonSchemaValue:
+        return {**super().decimal_schema(schema), EXACT: True}
+
+
+def _untitled(schema: JsonSchemaValue) -> JsonSchemaValue:
+    schema.pop("title", None)
+    return schema
+
+
+def _named(schema: JsonSchemaValue, fields: Sequence[tuple[str, Any]]) -> JsonSchemaValue:
+    """The schema of an object with every name that its keys may have."""
+    known = schema.get("properties", {})
+    names: dict[str, str] = {}
+    for own, part in fields:
+        aliases = _aliases(part.get("validation_alias"))
+        wire = next((alias for alias in aliases if alias in known), own)
+        names.update({alias: alias if alias not in known else wire for alias in aliases})
+        names[own] = wire
+    if any(given != wire for given, wire in names.items()) or names.keys() - known.keys():
+        schema[NAMES] = names
+    return schema
+
+
+def _aliases(alias: object) -> list[str]:
+    """The keys a validation alias looks at: one name, a path into a value, or several of those."""
+    if isinstance(alias, str):
+        return [alias]
+    if not isinstance(alias, list) or not alias:
+        return []
+    paths = alias if isinstance(alias[0], list) else [alias]
+    return [path[0] for path in paths if path and isinstance(path[0], str)]
+
+
+def directed_schema(kind: Any) -> dict[str, Any]:
+    """The JSON Schema of a model class or a TypeAdapter, with our keywords in it.
+
+    Raises:
+        PydanticInvalidForJsonSchema: A part of it has no JSON form.
+    """
+    if isinstance(kind, TypeAdapter):
+        return kind.json_schema(schema_generator=_Generator)
+    found: dict[str, Any] = kind.model_json_schema(schema_generator=_Generator)
+    return found
+
+
+def shown_schema(directed: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy of the schema without our keywords; properties keep their names, whatever they are."""
+    shown: dict[str, Any] = {}
+    for key, value in directed.items():
+        if key in (NAMES, EXACT):
+            continue
+        if key in _SCHEMA_MAPS and isinstance(value, Mapping):
+            shown[key] = {name: _shown_part(part) for name, part in value.items()}
+        elif key in _SCHEMA_LISTS and isinstance(value, list):
+            shown[key] = [_shown_part(part) for part in value]
+        elif key in _SUBSCHEMAS:
+            shown[key] = _shown_part(value)
+        else:
+            shown[key] = value
+    return shown
+
+
+def _shown_part(part: Any) -> Any:
+    return shown_schema(part) if isinstance(part, Mapping) else part

@@ -1,0 +1,50 @@
+"""A tool as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+from surehand.policy import ToolOptions
+from surehand.spec.body import Body
+from surehand.spec.injection import Injection
+from surehand.spec.schema import ArgumentSchema
+
+__all__ = ["ResponseFormat", "ToolSpec"]
+
+ResponseFormat: TypeAlias = Literal["content", "content_and_artifact"]
+"""What a tool returns: the content alone, or a pair of content and artifact."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpec:
+    """Everything that a call has to know about a tool."""
+
+    name: str
+    """What the model calls it by."""
+    description: str
+    """What the model is told about it; may be empty."""
+    schema: ArgumentSchema
+    """The arguments the model may give."""
+    body: Body
+    """What is run."""
+    options: ToolOptions = field(default_factory=ToolOptions)
+    """How it is run; unset options are the node's to decide."""
+    return_direct: bool = False
+    """Whether an agent ends with the result as its answer."""
+    response_format: ResponseFormat = "content"
+    """Whether the function returns a pair of content and artifact."""
+    tags: tuple[str, ...] = ()
+    """Free-form words for traces and filters."""
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The host's own notes about the tool; nothing of it goes to a model."""
+
+    @property
+    def injections(self) -> tuple[Injection, ...]:
+        """What the host has to put into a call."""
+        return self.body.injections
+
+    def bind(self, receiver: object) -> ToolSpec:
+        """The same tool for a method that was taken from its class, bound to an instance (or class)."""
+        return replace(self, body=self.body.bind(receiver))
