@@ -1,0 +1,272 @@
+"""Takes out of a text what a model must not read: secrets, host paths, stack frames, addresses.
+
+Two kinds of evidence. *By value*: the secrets that the host names, and the values of environment variables whose name
+says secret. That is certain, whatever the text around looks like. *By shape*: what tokens, keys, credentials in URLs,
+paths and frames look like. That is a guess, and where the two errors weigh differently this module hides too much
+rather than too little. It cannot find a secret that is neither known nor looks like one.
+
+Every pattern runs in time proportional to the text: none starts a search inside a run it has already searched, and
+open-ended parts are bounded.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
+from urllib.parse import quote
+
+from surehand.calls.text import shorten, well_formed
+
+__all__ = ["REDACTED", "Redactor", "describe_exception", "is_secret_name", "leaf_errors"]
+
+REDACTED: Final = "[redacted]"
+MIN_SECRET_LENGTH: Final = 8
+"""Environment values shorter than this are no secrets: ``DEBUG_KEY=1`` must not blank every 1."""
+MAX_DESCRIPTION: Final = 2_000
+"""The most characters of an exception that a model is told."""
+MAX_LEAVES: Final = 5
+"""The most causes of an exception group that a model is told of."""
+MAX_READ: Final = 200_000
+"""The most characters of a message that are searched; of a longer one the head and the tail."""
+
+_SECRET_NAME: Final = re.compile(
+    r"(?:^|[_.\-])(?:key|apikey|tokens?|secrets?|password|passwd|passphrase|pwd|credentials?|dsn|auth|cookie)(?:$|[_.\-\d])"
+    r"|(?:secret|password|passwd|credential|token|api_?key)",
+    re.IGNORECASE,
+)
+_COUNTS_TOKENS: Final = re.compile(
+    r"(?:max|min|num|n|total|prompt|completion|input|output|used)_?tokens?|tokens?_?(?:count|limit|usage|type|budget)"
+    r"|tokeniz?s?er",
+    re.IGNORECASE,
+)
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether something of this name is probably a secret: ``API_KEY``, ``db_password``; not ``max_tokens``."""
+    return _SECRET_NAME.search(name) is not None and _COUNTS_TOKENS.search(name) is None
+
+
+class Redactor:
+    """Replaces secrets, host paths, frames and addresses by ``[redacted]``.
+
+    Args:
+        secrets: Values to hide wherever they stand, also quoted, URL-quoted or escaped. Blank ones are ignored.
+        environ: Where to look for values whose name says secret; None for the environment of the process, which is
+            read anew for every text, so that a key that is set later is hidden too.
+    """
+
+    __slots__ = ("_environ", "_pattern", "_secrets", "_seen")
+
+    def __init__(self, secrets: Iterable[str] = (), *, environ: Mapping[str, str] | None = None) -> None:
+        self._secrets = tuple(secret for secret in secrets if secret.strip())
+        self._environ: Mapping[str, str] = os.environ if environ is None else environ
+        self._seen: dict[str, str] | None = None
+        self._pattern: re.Pattern[str] | None = None
+
+    def text(self, text: str) -> str:
+        """The text without secrets; time proportional to its length."""
+        known = self._known_values()
+        if known is not None:
+            text = known.sub(REDACTED, text)
+        for shape in _SHAPES:
+            text = shape(text)
+        return text
+
+    def _known_values(self) -> re.Pattern[str] | None:
+        environ = dict(self._environ)
+        if environ != self._seen:
+            values = [
+                value for name, value in environ.items() if len(value) >= MIN_SECRET_LENGTH and is_secret_name(name)
+            ]
+            self._pattern = _any_of((*self._secrets, *values))
+            self._seen = environ
+        return self._pattern
+
+
+def _any_of(secrets: Iterable[str]) -> re.Pattern[str] | None:
+    """One pattern for all the secrets and the ways they are written; longest first, so that none hides half of one."""
+    forms = {form for secret in secrets for form in _spellings(secret)}
+    if not forms:
+        return None
+    return re.compile("|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True)))
+
+
+def _spellings(secret: str) -> set[str]:
+    spellings = {secret, secret.strip(), repr(secret)[1:-1], json.dumps(secret)[1:-1]}
+    return spellings | {quote(secret, safe="", errors="replace"), quote(secret, errors="replace")}
+
+
+# -- shapes ----------------------------------------------------------------------------------------------------------
+
+Shape = Callable[[str], str]
+
+
+def _shape(pattern: str, to: str = REDACTED, *, only_with: str = "", flags: int = 0) -> Shape:
+    """A replacement by pattern; ``only_with`` is a text without which the pattern cannot match, and is cheap to find."""
+    compiled = re.compile(pattern, flags)
+
+    def replace(text: str) -> str:
+        return compiled.sub(to, text) if only_with in text else text
+
+    return replace
+
+
+_ROOTS: Final = (
+    "home|root|Users|usr|var|etc|opt|tmp|srv|mnt|media|private|proc|sys|dev|app|work|workspace|lib|lib64|bin|sbin|run"
+    "|Library|Applications|Volumes|nix|snap|boot|code|data|builds?"
+)
+"""First segments of host paths. A path under another root counts when its last segment has an extension, so that the
+route in ``GET /v1/users: 404`` stays."""
+_NAMES: Final = (
+    r"(?:pass(?:word|wd|phrase)|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?|dsn"
+    r"|auth(?:orization)?|signature)"
+)
+_NAME_END: Final = r"(?!s\b|[_-]?(?:count|limit|usage|type|budget))[A-Za-z0-9_-]{0,32}"
+
+
+def _hide_value(match: re.Match[str]) -> str:
+    return match[0] if match["value"].startswith(REDACTED) else f"{match['name']}{REDACTED}"
+
+
+_ASSIGNED: Final = re.compile(
+    rf"""(?P<name>{_NAMES}{_NAME_END}\\?["']?[ \t]{{0,4}}=>?[ \t]{{0,4}})"""
+    r"""(?P<value>"[^"\n]{1,2000}"|'[^'\n]{1,2000}'|(?:Bearer |Basic )?["']?[^\s,;&)}\]"']+["']?)""",
+    re.IGNORECASE,
+)
+_LABELLED: Final = re.compile(
+    rf"""(?P<name>{_NAMES}{_NAME_END}\\?["']?[ \t]{{0,4}}:[ \t]{{0,4}})"""
+    # After a colon prose may follow ("password: must be long"): a bare word counts only when it is no plain word, or
+    # when nothing follows it.
+    r"""(?P<value>\\?"[^"\n]{1,2000}"|'[^'\n]{1,2000}'|(?:Bearer |Basic )?(?=[^\s,;&)}\]]{0,200}[\d$!@#%^*+/])[^\s,;&)}\]]+"""
+    r"""|[^\s,;&)}\]"']+(?=[ \t]{0,4}(?:$|[\r\n,;&)}\]])))""",
+    re.IGNORECASE,
+)
+
+
+def _hide_assigned(text: str) -> str:
+    if "=" in text:
+        text = _ASSIGNED.sub(_hide_value, text)
+    return _LABELLED.sub(_hide_value, text) if ":" in text else text
+
+
+_SHAPES: Final[tuple[Shape, ...]] = (
+    _shape(
+        r"-----BEGIN [A-Z0-9 ]{1,40}-----.*?(?:-----END [A-Z0-9 ]{1,40}-----|\Z)", only_with="-----BEGIN ", flags=re.S
+    ),
+    _shape(r"Traceback \(most recent call last\):(?:\r?\n[ \t]+[^\n]*)*", only_with="Traceback"),
+    _shape(r'File "[^"\n]{1,1000}", line \d+(?:, in [^\s]{1,200})?', only_with='File "'),
+    # The whole of a URL's user information, up to the last @ of the authority; then passwords with a slash in them.
+    _shape(r"://[^\s/?#'\"<>]{1,1000}@", f"://{REDACTED}@", only_with="@"),
+    _shape(r"://[^\s/?#'\"<>:@]{1,200}:(?!\d{1,5}/)[^\s'\"<>@]{1,200}@", f"://{REDACTED}@", only_with="@"),
+    _shape(r"\b(Bearer|Basic)[ \t]+(?=[^\s]{0,200}[\d=])[A-Za-z0-9+/=._~-]{8,}", rf"\1 {REDACTED}", flags=re.I),
+    _shape(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{2,}(?:\.[A-Za-z0-9_-]*)?", only_with="eyJ"),
+    _shape(
+        r"(?<![A-Za-z0-9])(?:[spr]k[-_][A-Za-z0-9_-]{16,}|gh[a-z]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}"
+        r"|glpat-[A-Za-z0-9_-]{16,}|xox[a-z]-[A-Za-z0-9-]{8,}|xapp-[A-Za-z0-9-]{8,}|(?:AKIA|ASIA)[A-Z0-9]{16}"
+        r"|AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{16,}|hf_[A-Za-z0-9]{16,}|npm_[A-Za-z0-9]{16,}|SG\.[A-Za-z0-9_.-]{16,})"
+    ),
+    _hide_assigned,
+    _shape(r"\bfile://[^\s'\"<>]+", only_with="file://", flags=re.I),
+    _shape(rf"(?<=')/(?:{_ROOTS})/[^'\n]{{0,1000}}(?=')|(?<=\")/(?:{_ROOTS})/[^\"\n]{{0,1000}}(?=\")", only_with="/"),
+    _shape(rf"(?<![\w.@+:/~-])/(?:{_ROOTS})(?:/[^\s'\"<>|:;,)\]}}]*)", only_with="/"),
+    _shape(r"(?<![\w.@+:/~-])/(?:[\w.@+-]+/)+[\w.@+-]*\.[A-Za-z]\w{0,5}\b", only_with="/"),
+    _shape(r"(?<![\w~])~[\w.-]{0,64}/[^\s'\"<>|;,)\]}]+", only_with="~"),
+    _shape(
+        r"(?<=')[A-Za-z]:[\\/](?!/)[^'\n]{0,1000}(?=')|(?<=\")[A-Za-z]:[\\/](?!/)[^\"\n]{0,1000}(?=\")"
+        r"|(?<![A-Za-z0-9])[A-Za-z]:[\\/](?!/)[^\s'\"<>|:*?;,)\]}]*",
+        only_with=":",
+    ),
+    _shape(r"(?<![\\\w])\\{2,4}[\w.-]{1,200}\\[^\s'\"<>|:*?;,)\]}]+", only_with="\\\\"),
+    _shape(r"\b0x[0-9a-fA-F]{6,16}\b", only_with="0x"),
+)
+"""In this order: what contains other shapes goes first."""
+
+
+# -- exceptions ------------------------------------------------------------------------------------------------------
+
+_PLAIN_WORDS: Final[tuple[tuple[type[BaseException], str], ...]] = (
+    (TimeoutError, "it took too long"),
+    (ConnectionRefusedError, "the connection was refused"),
+    (ConnectionError, "the connection failed"),
+    (FileNotFoundError, "a file was not found"),
+    (PermissionError, "permission was denied"),
+    (KeyError, "a key was not found"),
+    (IndexError, "a position is out of range"),
+    (NotImplementedError, "this is not supported"),
+    (AssertionError, "an internal check failed"),
+    (ZeroDivisionError, "a division by zero"),
+    (MemoryError, "there was not enough memory"),
+    (RecursionError, "the computation went too deep"),
+    (StopIteration, "there was nothing left to read"),
+    (StopAsyncIteration, "there was nothing left to read"),
+)
+"""What to say where an exception says nothing; the first type that fits."""
+_DOCUMENTATION: Final = re.compile(r"\n[ \t]*For further information visit https?://\S+")
+
+
+def describe_exception(error: BaseException, redactor: Redactor) -> str:
+    """``ClassName: message`` for a model: redacted, bounded, never blank, never a traceback; never raises.
+
+    Of an exception group it describes the causes, not the group. An exception's ``__cause__`` and its notes are the
+    developer's, and left out.
+    """
+    leaves = leaf_errors(error)
+    told = [_described(leaf, redactor) for leaf in leaves[:MAX_LEAVES]]
+    if len(told) == 1 and len(leaves) == 1:
+        return told[0]
+    more = [f"and {len(leaves) - MAX_LEAVES} more"] if len(leaves) > MAX_LEAVES else []
+    listed = "\n".join(f"- {line}" for line in (*told, *more))
+    return shorten(f"{len(leaves)} errors:\n{listed}", MAX_DESCRIPTION, advice="")
+
+
+def leaf_errors(error: BaseException, *, limit: int = 1_000) -> list[BaseException]:
+    """The exceptions inside a group, in order, nested groups opened; the exception itself where it is none."""
+    leaves: list[BaseException] = []
+    waiting = [error]
+    for _ in range(limit):
+        if not waiting:
+            break
+        current = waiting.pop()
+        inner = list(current.exceptions) if isinstance(current, BaseExceptionGroup) else []
+        if inner:
+            waiting += reversed(inner)
+        else:
+            leaves.append(current)
+    return leaves or [error]
+
+
+def _described(error: BaseException, redactor: Redactor) -> str:
+    name = type(error).__name__
+    message = well_formed(_DOCUMENTATION.sub("", _message(error))).strip()
+    if len(message) > MAX_READ:
+        message = f"{message[: MAX_READ // 2]} … {message[-MAX_READ // 2 :]}"
+    message = redactor.text(message).strip()
+    if not message:
+        return f"{name}: {_plain_words(error)}."
+    return shorten(f"{name}: {message}", MAX_DESCRIPTION, advice="")
+
+
+def _message(error: BaseException) -> str:
+    try:
+        if isinstance(error, KeyError) and len(error.args) == 1:
+            return _missing_key(error.args[0])
+        return str(error)
+    except Exception:  # noqa: BLE001 - the exception's own code
+        return "its message could not be read"
+
+
+def _missing_key(key: object) -> str:
+    """``KeyError('x')`` says only ``'x'``; a sentence as the key is a message already."""
+    if isinstance(key, str) and " " in key.strip():
+        return key
+    return "" if key == "" else f"the key {key!r} was not found"
+
+
+def _plain_words(error: BaseException) -> str:
+    for kind, words in _PLAIN_WORDS:
+        if isinstance(error, kind):
+            return words
+    return "it gave no further details"

@@ -1,0 +1,48 @@
+"""Text that every provider, store and log can carry: well-formed, and of bounded length."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = ["REPLACEMENT", "shorten", "well_formed"]
+
+REPLACEMENT: Final = "\ufffd"
+"""What stands for a character that cannot be sent."""
+
+
+def well_formed(text: str) -> str:
+    """The text with U+FFFD for every lone surrogate and every NUL; the same object where there are none.
+
+    Lone surrogates cannot be encoded as UTF-8, so one of them would spoil every later request of the conversation.
+    A NUL is legal in JSON, but PostgreSQL refuses it and C programs end the text there.
+    """
+    if "\0" in text:
+        text = text.replace("\0", REPLACEMENT)
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # Through UTF-16, so that a pair of surrogates that stands for one character becomes that character.
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def shorten(text: str, limit: int, *, advice: str = "Ask for a smaller part to see the rest.") -> str:
+    """The text, or its head and tail with a notice of the sizes between them where it is longer than ``limit``.
+
+    The result has at most ``limit`` characters, the notice included; only where the limit leaves no room for the
+    notice (below about 300) half the limit goes to the text and the notice comes on top.
+    """
+    size = len(text)
+    if size <= limit:
+        return text
+    room = max(limit - len(_notice(limit, limit, size, advice)), limit // 2)
+    tail = room // 4
+    head = room - tail
+    return f"{text[:head]}{_notice(head, tail, size, advice)}{text[size - tail :]}"
+
+
+def _notice(head: int, tail: int, size: int, advice: str) -> str:
+    shown = f"{head + tail:,} of {size:,} characters are shown, the first {head:,} and the last {tail:,}"
+    return f"\n\n[… {shown}. {advice} …]\n\n"
