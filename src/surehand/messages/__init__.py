@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+import surehand.messages.fields as _fields  # teaches the messages to be fields of pydantic models
 from surehand.messages.ai import AIMessage, AIMessageChunk
 from surehand.messages.base import (
     REMOVE_ALL_MESSAGES,
@@ -17,8 +18,20 @@ from surehand.messages.base import (
     ToolMessage,
 )
 from surehand.messages.calls import InvalidToolCall, ToolCall, ToolCallChunk, new_call_id
+from surehand.messages.coercion import convert_to_messages
 from surehand.messages.content import Content, text_of
 from surehand.messages.finish import FinishReason, finish_reason_of
+from surehand.messages.reducer import add_messages
+from surehand.messages.stored import message_from_dict, message_to_dict
+from surehand.messages.transcripts import (
+    ProblemKind,
+    TranscriptProblem,
+    check_transcript,
+    close_call,
+    repair_transcript,
+    trim_messages,
+    unanswered_calls,
+)
 
 AnyMessage: TypeAlias = Message
 """Any message, for annotations; as a field of a pydantic model it accepts whatever converts to one message."""
@@ -33,12 +46,23 @@ __all__ = [
     "HumanMessage",
     "InvalidToolCall",
     "Message",
+    "ProblemKind",
     "RemoveMessage",
     "SystemMessage",
     "ToolCall",
     "ToolCallChunk",
     "ToolMessage",
+    "TranscriptProblem",
+    "add_messages",
+    "check_transcript",
+    "close_call",
+    "convert_to_messages",
     "finish_reason_of",
+    "message_from_dict",
+    "message_to_dict",
     "new_call_id",
+    "repair_transcript",
     "text_of",
+    "trim_messages",
+    "unanswered_calls",
 ]

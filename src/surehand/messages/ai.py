@@ -10,6 +10,7 @@ from surehand.messages.base import Message, _set  # pyright: ignore[reportPrivat
 from surehand.messages.calls import Calls, InvalidToolCall, ToolCall, ToolCallChunk, read_calls
 from surehand.messages.content import Content
 from surehand.messages.finish import FinishReason, finish_reason_of
+from surehand.messages.printing import call_lines
 
 __all__ = ["AIMessage", "AIMessageChunk"]
 
@@ -36,7 +37,7 @@ class AIMessage(Message):
         tool_calls: Sequence[Any] = (),
         usage_metadata: Mapping[str, Any] | None = None,
         name: str | None = None,
-        id: str | None = None,  # noqa: A002 - the field's name
+        id: str | None = None,
         additional_kwargs: Mapping[str, Any] | None = None,
         response_metadata: Mapping[str, Any] | None = None,
     ) -> None:
@@ -65,6 +66,15 @@ class AIMessage(Message):
     def finish_reason(self) -> FinishReason | None:
         """Why the reply ended, whatever the provider's word for it; None where it does not say."""
         return finish_reason_of(self.response_metadata)
+
+    def _call_lines(self) -> list[str]:
+        errors = {call["id"]: call["error"] for call in self.invalid_tool_calls}
+        lines = [
+            line
+            for call in self.tool_calls
+            for line in call_lines(call["name"], call["id"], call["args"], errors.get(call["id"]))
+        ]
+        return ["Tool Calls:", *lines] if lines else []
 
     def replace(self, **changes: Any) -> Self:
         """A copy with these fields changed."""
@@ -95,7 +105,7 @@ class AIMessageChunk(AIMessage):
         tool_call_chunks: Sequence[ToolCallChunk] = (),
         usage_metadata: Mapping[str, Any] | None = None,
         name: str | None = None,
-        id: str | None = None,  # noqa: A002 - the field's name
+        id: str | None = None,
         additional_kwargs: Mapping[str, Any] | None = None,
         response_metadata: Mapping[str, Any] | None = None,
     ) -> None:
@@ -121,17 +131,21 @@ class AIMessageChunk(AIMessage):
 
     @property
     def tool_calls(self) -> list[ToolCall]:
+        """The calls as far as they have come."""
         return self._read.calls
 
     @property
     def invalid_tool_calls(self) -> list[InvalidToolCall]:
+        """Those of the calls whose arguments cannot be read, or not yet."""
         return self._read.invalid
 
     @property
     def repairs(self) -> Mapping[str, tuple[str, ...]]:
+        """Call id -> what was relaxed, without loss, to read its arguments."""
         return self._read.repairs
 
     def replace(self, **changes: Any) -> Self:
+        """A copy with these fields changed."""
         return Message.replace(self, **changes)
 
     def __add__(self, other: AIMessageChunk) -> AIMessageChunk:

@@ -1,7 +1,8 @@
 """Putting streamed calls together.
 
-Providers agree on little. Most number the calls of a reply and send the id once; some repeat id and name in every piece,
-some give every call the number 0, some send no number, some no id, some a whole call at a time, some the same call twice.
+Providers agree on little. Most number the calls of a reply and send the id once; some repeat id and name in every
+piece, some give every call the number 0, some send no number, some no id, some a whole call at a time, some the same
+call twice.
 One rule set reads all of them; joining text blindly, as clients do, makes ``{"a": 1}{"a": 2}`` of two calls.
 
 A piece belongs, in this order, to

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import FrozenInstanceError
 from typing import Any, ClassVar, Final, Literal, Self, cast
 
 from surehand.errors import InputError, OptionError
 from surehand.messages.content import Content, text_of
+from surehand.messages.printing import title_lines
 from surehand.outcomes import Outcome
 
-__all__ = ["REMOVE_ALL_MESSAGES", "HumanMessage", "Message", "RemoveMessage", "SystemMessage", "ToolMessage"]
+__all__ = [
+    "REMOVE_ALL_MESSAGES",
+    "HumanMessage",
+    "Message",
+    "RemoveMessage",
+    "SystemMessage",
+    "ToolMessage",
+    "is_empty",
+]
 
 REMOVE_ALL_MESSAGES: Final = "__remove_all__"
 """The id of a ``RemoveMessage`` that removes everything before it."""
@@ -18,6 +27,9 @@ REMOVE_ALL_MESSAGES: Final = "__remove_all__"
 # Slotted classes that fill their slots themselves: a frozen dataclass with these checks costs several times as much,
 # and a tool message is built for every call.
 _set = object.__setattr__
+
+_field_schemas: list[Callable[[type[Message]], Any]] = []
+"""Filled by the module ``fields``, which knows what converts to a message; this one is below it."""
 
 
 class Message:
@@ -51,7 +63,7 @@ class Message:
         content: Content = "",
         *,
         name: str | None = None,
-        id: str | None = None,  # noqa: A002 - the field's name
+        id: str | None = None,
         additional_kwargs: Mapping[str, Any] | None = None,
         response_metadata: Mapping[str, Any] | None = None,
     ) -> None:
@@ -74,24 +86,32 @@ class Message:
 
     def pretty_repr(self) -> str:
         """The message as people read it: a title line of 80 columns, then name, content and calls."""
-        from surehand.messages.printing import pretty  # printing knows the messages, not the other way round
-
-        return pretty(self)
+        return "\n".join(
+            [*title_lines(self.type, self.name), *([str(self.content)] if self.content else ()), *self._call_lines()]
+        )
 
     def pretty_print(self) -> None:
         """Print ``pretty_repr()``."""
         print(self.pretty_repr())  # noqa: T201 - it is what the method is for
 
+    def _call_lines(self) -> list[str]:
+        """The lines of ``pretty_repr`` after the content."""
+        return []
+
     def _given(self) -> dict[str, Any]:
         """The fields as the constructor takes them."""
         return {field: getattr(self, field) for field in self._fields}
+
+    def _with_id(self, message_id: str) -> Self:
+        """A copy that is the same but for its id; nothing is read anew."""
+        return cast("Self", _rebuild(type(self), {**_state(self), "id": message_id}))
 
     def _shown(self) -> list[str]:
         """``field=value`` for the content and for every other field that holds something."""
         return [
             f"{field}={value!r}"
             for field in self._fields
-            if not _is_empty(value := getattr(self, field)) or field == "content"
+            if not is_empty(value := getattr(self, field)) or field == "content"
         ]
 
     def __str__(self) -> str:
@@ -119,9 +139,7 @@ class Message:
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: object) -> Any:
         """Fields of pydantic models: takes whatever ``convert_to_messages`` takes for one message."""
-        from surehand.messages.fields import core_schema_of  # pydantic's core is needed by such models only
-
-        return core_schema_of(cls)
+        return _field_schemas[0](cls)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, source: object, handler: object) -> dict[str, Any]:
@@ -172,7 +190,7 @@ class ToolMessage(Message):
         status: Literal["success", "error"] = "success",
         artifact: Any = None,
         outcome: Outcome | None = None,
-        id: str | None = None,  # noqa: A002 - the field's name
+        id: str | None = None,
         additional_kwargs: Mapping[str, Any] | None = None,
         response_metadata: Mapping[str, Any] | None = None,
     ) -> None:
@@ -185,7 +203,7 @@ class ToolMessage(Message):
                 value=tool_call_id,
                 remedy="Pass tool_call_id=call['id'].",
             )
-        if status != "success" and status != "error":
+        if status not in ("success", "error"):
             raise OptionError(option="status", value=status, expected="'success' or 'error'")
         _set(self, "content", content)
         _set(self, "tool_call_id", tool_call_id)
@@ -212,7 +230,7 @@ class RemoveMessage(Message):
     type = "remove"
     _fields = ("id",)
 
-    def __init__(self, *, id: str) -> None:  # noqa: A002 - the field's name
+    def __init__(self, *, id: str) -> None:
         if not isinstance(id, str) or not id:
             raise InputError(
                 problem="A RemoveMessage names the message to remove: expected its id",
@@ -247,7 +265,8 @@ def _check(kind: str, content: object, name: object, message_id: object) -> None
             )
 
 
-def _is_empty(value: object) -> bool:
+def is_empty(value: object) -> bool:
+    """Whether a field holds nothing worth showing or storing; a zero and False are something."""
     return value is None or (isinstance(value, str | list | dict | tuple) and not value)
 
 

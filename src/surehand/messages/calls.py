@@ -34,7 +34,7 @@ class InvalidToolCall(TypedDict):
     id: str
     name: str
     args: Any
-    """The arguments as they came."""
+    """As they came."""
     error: str
     """Why they are no JSON object, and where."""
     type: Literal["invalid_tool_call"]
@@ -94,8 +94,13 @@ def _entries(raw: object) -> Iterable[object]:
 def _fields(entry: object) -> tuple[object, str, object]:
     """The id, the name and the arguments of an entry in any of the usual shapes."""
     if not isinstance(entry, Mapping):
-        return None, "", _Junk(entry)
+        error = f"The call is no object: expected id, name and arguments, got {type(entry).__name__}."
+        return None, "", _Unreadable(entry, error)
     fields = cast("Mapping[str, object]", entry)
+    if fields.get("type") == "invalid_tool_call":
+        error = fields.get("error")
+        unreadable = _Unreadable(_arguments(fields), error if isinstance(error, str) else "The arguments are invalid.")
+        return fields.get("id"), _name(fields.get("name")), unreadable
     custom = fields.get("custom")
     if isinstance(custom, Mapping):
         # OpenAI's custom tools take free-form text: it is an argument as it stands and never read as JSON.
@@ -120,29 +125,31 @@ def _name(name: object) -> str:
 
 
 @dataclass(slots=True)
-class _Junk:
-    """An entry that is no mapping; its text must not be read as arguments."""
+class _Unreadable:
+    """Arguments that must not be read, as they came: no call at all, or one already found invalid."""
 
-    entry: object
+    args: object
+    error: str
 
 
 def _add(read: Calls, call_id: str, name: str, args: object) -> None:
     if type(args) is dict and all(type(key) is str for key in args):  # pyright: ignore[reportUnknownVariableType] - JSON edge
         read.calls.append({"id": call_id, "name": name, "args": args.copy(), "type": "tool_call"})  # pyright: ignore[reportUnknownMemberType] - JSON edge
         return
-    if isinstance(args, _Junk):
-        args, error = args.entry, f"The call is no object: expected id, name and args, got {type(args.entry).__name__}."
+    if isinstance(args, _Unreadable):
+        unreadable = args
     else:
         from surehand.grammar import parse_arguments
 
         try:
             parsed = parse_arguments(args)
         except MalformedArguments as problem:
-            error = str(problem)
+            unreadable = _Unreadable(args, str(problem))
         else:
             read.calls.append({"id": call_id, "name": name, "args": parsed.value, "type": "tool_call"})
             if parsed.repairs:
                 read.repairs[call_id] = parsed.repairs
             return
+    args, error = unreadable.args, unreadable.error
     read.calls.append({"id": call_id, "name": name, "args": args, "type": "tool_call"})
     read.invalid.append({"id": call_id, "name": name, "args": args, "error": error, "type": "invalid_tool_call"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic_core import PydanticCustomError, core_schema
 
 from surehand.errors import InputError
-from surehand.messages.base import Message
+from surehand.messages.base import Message, _field_schemas  # pyright: ignore[reportPrivateUsage] - one family of modules
 from surehand.messages.coercion import convert_to_messages
 from surehand.messages.stored import message_to_dict
 
@@ -28,3 +28,6 @@ def core_schema_of(kind: type[Message]) -> core_schema.CoreSchema:
 
     dump = core_schema.plain_serializer_function_ser_schema(message_to_dict, when_used="json")
     return core_schema.no_info_plain_validator_function(read, serialization=dump)
+
+
+_field_schemas.append(core_schema_of)

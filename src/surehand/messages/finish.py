@@ -19,9 +19,7 @@ _WORDS: Final[dict[FinishReason, str]] = {
         "image_prohibited_content guardrail_intervened error_toxic"
     ),
 }
-_REASONS: Final[dict[str, FinishReason]] = {
-    word: reason for reason, words in _WORDS.items() for word in words.split()
-}
+_REASONS: Final[dict[str, FinishReason]] = {word: reason for reason, words in _WORDS.items() for word in words.split()}
 _KEYS: Final = ("finish_reason", "stop_reason", "finishReason", "stopReason", "done_reason", "status")
 
 

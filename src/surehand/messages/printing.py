@@ -5,45 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final, cast
 
-from surehand.messages.ai import AIMessage
-from surehand.messages.base import Message
-from surehand.messages.calls import ToolCall
-
-__all__ = ["pretty"]
+__all__ = ["call_lines", "title_lines"]
 
 WIDTH: Final = 80
+"""Columns of a title line."""
 
 
-def pretty(message: Message) -> str:
-    """A centred title of ``=``, then name, content and calls, each on lines of its own; what is empty is left out."""
-    return "\n".join(_lines(message))
-
-
-def _lines(message: Message) -> Iterator[str]:
-    yield _title(f" {message.type.title()} Message ")
-    if message.name:
-        yield f"Name: {message.name}"
-    if message.content:
-        yield str(message.content)
-    if isinstance(message, AIMessage) and message.tool_calls:
-        errors = {call["id"]: call["error"] for call in message.invalid_tool_calls}
-        yield "Tool Calls:"
-        for call in message.tool_calls:
-            yield from _call_lines(call, errors.get(call["id"]))
-
-
-def _title(words: str) -> str:
+def title_lines(kind: str, name: str | None) -> Iterator[str]:
+    """A line of ``=`` with the kind of message in its middle, and the name if there is one."""
+    words = f" {kind.title()} Message "
     left = (WIDTH - len(words)) // 2
-    return f"{'=' * left}{words}{'=' * (WIDTH - len(words) - left)}"
+    yield f"{'=' * left}{words}{'=' * (WIDTH - len(words) - left)}"
+    if name:
+        yield f"Name: {name}"
 
 
-def _call_lines(call: ToolCall, error: str | None) -> Iterator[str]:
-    yield f"  {call['name']} ({call['id']})"
+def call_lines(name: str, call_id: str, args: object, error: str | None) -> Iterator[str]:
+    """A call, its fault if it has one, and each argument on a line of its own."""
+    yield f"  {name} ({call_id})"
     if error is not None:
         yield f"  Error: {error}"
     yield "  Args:"
-    if isinstance(call["args"], Mapping):
-        for name, value in cast("Mapping[str, object]", call["args"]).items():
-            yield f"    {name}: {value}"
+    if isinstance(args, Mapping):
+        for key, value in cast("Mapping[str, object]", args).items():
+            yield f"    {key}: {value}"
     else:
-        yield f"    {call['args']}"
+        yield f"    {args}"

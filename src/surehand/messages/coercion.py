@@ -1,0 +1,317 @@
+"""Whatever a host has as a conversation, as messages.
+
+One reader for all spellings, because hosts mix them: a list may hold messages of ours beside a provider's dicts. It
+keeps track of the calls it has seen: where a provider sent no id, or one id twice, the answers follow their calls to the
+ids these were given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, cast
+
+from surehand.errors import InputError
+from surehand.messages.ai import AIMessage
+from surehand.messages.base import HumanMessage, Message, RemoveMessage, SystemMessage, ToolMessage
+from surehand.messages.calls import new_call_id
+from surehand.messages.stored import is_stored, message_from_dict
+
+__all__ = ["convert_to_messages"]
+
+_ROLES: Final[dict[str, str]] = {
+    "user": "human",
+    "human": "human",
+    "HumanMessage": "human",
+    "HumanMessageChunk": "human",
+    "assistant": "ai",
+    "ai": "ai",
+    "model": "ai",
+    "AIMessage": "ai",
+    "AIMessageChunk": "ai",
+    "system": "system",
+    "developer": "system",
+    "SystemMessage": "system",
+    "SystemMessageChunk": "system",
+    "tool": "tool",
+    "function": "tool",
+    "ToolMessage": "tool",
+    "ToolMessageChunk": "tool",
+    "FunctionMessage": "tool",
+    "remove": "remove",
+    "RemoveMessage": "remove",
+}
+_FORMS: Final = (
+    "Pass a text, a (role, text) pair, a message, a mapping with 'role' or 'type' and 'content' "
+    "(OpenAI-, Anthropic- or LangChain-shaped), or a list of these. "
+    f"Roles: {', '.join(role for role in _ROLES if role.islower())}."
+)
+_KNOWN: Final = frozenset(
+    {
+        "role", "type", "content", "name", "id", "additional_kwargs", "response_metadata", "tool_calls",
+        "invalid_tool_calls", "function_call", "usage_metadata", "tool_call_id", "status", "artifact", "is_error",
+        "example", "tool_call_chunks", "chunk_position",
+    }
+)  # fmt: skip
+
+
+def convert_to_messages(value: object) -> list[Message]:
+    """The value as messages.
+
+    Takes a text (one user message), a ``(role, text)`` tuple, a message, a mapping with ``role`` or ``type``
+    (OpenAI-, Anthropic- and LangChain-shaped, and our own stored form), a LangChain message, or a sequence of any of
+    these. Broken tool calls inside are kept as calls, as ``AIMessage`` keeps them.
+
+    Raises:
+        InputError: The value, or an element of it, is none of these; the message lists the accepted forms.
+    """
+    reader = _Reader()
+    if isinstance(value, list) or (isinstance(value, tuple) and not _is_pair(cast("tuple[object, ...]", value))):
+        items = cast("Sequence[object]", value)
+        if type(items) is list and all(isinstance(item, Message) for item in items):
+            return cast("list[Message]", items.copy())
+        for item in items:
+            reader.read(item)
+    else:
+        reader.read(value)
+    return reader.messages
+
+
+def _is_pair(value: Sequence[object]) -> bool:
+    """Whether it is ``(role, content)`` and not a sequence of messages."""
+    return len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], str | list)  # noqa: PLR2004 - a pair
+
+
+def _unreadable(problem: str, value: object) -> InputError:
+    return InputError(problem=problem, value=value, remedy=_FORMS)
+
+
+@dataclass(slots=True)
+class _OpenCall:
+    """A call that was read, and the id that its message gave before ids were made unique."""
+
+    sent_id: object
+    id: str
+    name: str
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads one conversation from its start."""
+
+    messages: list[Message] = field(default_factory=list[Message])
+    open: list[_OpenCall] = field(default_factory=list[_OpenCall])
+    """The calls of the newest AI message that have no answer yet."""
+
+    def read(self, item: object) -> None:
+        """Add the messages that the item stands for."""
+        if isinstance(item, Message):
+            self._add(item)
+        elif isinstance(item, str):
+            self._add(HumanMessage(item))
+        elif isinstance(item, Mapping):
+            self._read_mapping(cast("Mapping[str, Any]", item))
+        elif isinstance(item, list | tuple) and _is_pair(cast("Sequence[object]", item)):
+            role, content = cast("Sequence[Any]", item)
+            self._read_mapping({"role": role, "content": content})
+        elif (fields := _object_fields(item)) is not None:
+            self._read_mapping(fields)
+        else:
+            raise _unreadable("This is no message", item)
+
+    def _add(self, message: Message, sent_ids: Sequence[object] | None = None) -> None:
+        self.messages.append(message)
+        if isinstance(message, AIMessage):
+            ids = sent_ids if sent_ids is not None else [call["id"] for call in message.tool_calls]
+            self.open = [
+                _OpenCall(sent_id, call["id"], call["name"])
+                for sent_id, call in zip(ids, message.tool_calls, strict=True)
+            ]
+        elif isinstance(message, ToolMessage):
+            self.open = [call for call in self.open if call.id != message.tool_call_id]
+
+    def _read_mapping(self, item: Mapping[str, Any]) -> None:
+        if is_stored(item):
+            self._add(message_from_dict(item))
+            return
+        fields = _flat(item)
+        role = fields.get("role") or fields.get("type")
+        if role is None:
+            raise _unreadable("A message has a 'role' or a 'type'", item)
+        kind = _ROLES.get(role) if isinstance(role, str) else None
+        if kind == "ai":
+            self._read_ai(fields)
+        elif kind == "tool":
+            self._read_answer(fields)
+        elif kind == "system":
+            extra: dict[str, Any] = {"role": "developer"} if role == "developer" else {}
+            self._add(SystemMessage(_content(fields), **_common(fields, extra)))
+        elif kind == "human":
+            self._read_human(fields)
+        elif kind == "remove":
+            self._add(RemoveMessage(id=fields.get("id", "")))
+        else:
+            raise _unreadable(f"There is no message of the role {role!r}", item)
+
+    def _read_ai(self, fields: Mapping[str, Any]) -> None:
+        content = _content(fields)
+        entries = _call_entries(fields, content)
+        usage = fields.get("usage_metadata")
+        message = AIMessage(
+            content,
+            tool_calls=entries,
+            usage_metadata=cast("Mapping[str, Any]", usage) if isinstance(usage, Mapping) else None,
+            **_common(fields),
+        )
+        self._add(message, [_sent_id(entry) for entry in entries])
+
+    def _read_human(self, fields: Mapping[str, Any]) -> None:
+        """A user's message; Anthropic's also carries the answers to calls, which come first."""
+        content = _content(fields)
+        if not isinstance(content, list) or not any(_is_block(block, "tool_result") for block in content):
+            self._add(HumanMessage(content, **_common(fields)))
+            return
+        rest: list[str | dict[str, Any]] = []
+        for block in content:
+            if _is_block(block, "tool_result"):
+                self._read_result(cast("dict[str, Any]", block))
+            else:
+                rest.append(block)
+        if rest:
+            self._add(HumanMessage(rest, **_common(fields)))
+
+    def _read_result(self, block: Mapping[str, Any]) -> None:
+        answer = {
+            "content": block.get("content"),
+            "tool_call_id": block.get("tool_use_id"),
+            "status": "error" if block.get("is_error") else "success",
+        }
+        extra = {key: block[key] for key in block.keys() - {"type", "content", "tool_use_id", "is_error"}}
+        self._read_answer({**answer, "additional_kwargs": extra})
+
+    def _read_answer(self, fields: Mapping[str, Any]) -> None:
+        name = fields.get("name")
+        sent_id = _text_id(fields.get("tool_call_id"))
+        call = self._answered_call(sent_id, name)
+        if call is not None:
+            self.open.remove(call)
+        call_id = call.id if call is not None else sent_id if isinstance(sent_id, str) and sent_id else new_call_id()
+        common = _common(fields)
+        common["name"] = common["name"] or (call.name or None if call is not None else None)
+        is_error = fields.get("status") == "error" or fields.get("is_error") is True
+        self.messages.append(
+            ToolMessage(
+                _content(fields),
+                tool_call_id=call_id,
+                status="error" if is_error else "success",
+                artifact=fields.get("artifact"),
+                **common,
+            )
+        )
+
+    def _answered_call(self, sent_id: object, name: object) -> _OpenCall | None:
+        """The call that an answer is for: by the id as sent; without an id the next one, of its name if it has one."""
+        if isinstance(sent_id, str) and sent_id:
+            return next((call for call in self.open if sent_id in (call.sent_id, call.id)), None)
+        nameless = name is None or name == ""
+        return next((call for call in self.open if nameless or call.name == name), None)
+
+
+def _flat(item: Mapping[str, Any]) -> Mapping[str, Any]:
+    """LangChain's two nested forms, ``{"type", "data"}`` and ``{"lc", "id", "kwargs"}``, as one level."""
+    data = item.get("data")
+    if isinstance(data, Mapping) and "content" not in item:
+        return {**cast("Mapping[str, Any]", data), "type": item.get("type")}
+    kwargs = item.get("kwargs")
+    if "lc" in item and isinstance(kwargs, Mapping):
+        path: object = item.get("id")
+        kind: object = cast("Sequence[object]", path)[-1] if isinstance(path, list) and path else None
+        return {**cast("Mapping[str, Any]", kwargs), "type": kind}
+    return item
+
+
+def _object_fields(item: object) -> Mapping[str, Any] | None:
+    """A LangChain message, or a provider SDK's message with ``role``, as a mapping; None for anything else."""
+    if any(kind.__module__.startswith("langchain_core.messages") for kind in type(item).__mro__):
+        return {name: getattr(item, name) for name in _KNOWN if hasattr(item, name)}
+    dump = getattr(item, "model_dump", None)
+    if callable(dump) and isinstance(getattr(item, "role", None), str):
+        return cast("Mapping[str, Any]", dump(exclude_none=True))
+    return None
+
+
+def _content(fields: Mapping[str, Any]) -> Any:
+    content = fields.get("content")
+    if content is None:
+        return ""
+    return list(cast("tuple[Any, ...]", content)) if isinstance(content, tuple) else content
+
+
+def _common(fields: Mapping[str, Any], extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """The fields that every message has; what nobody knows is kept beside the content."""
+    unknown = {key: value for key, value in fields.items() if key not in _KNOWN and value is not None}
+    given = fields.get("additional_kwargs")
+    kwargs = {**(cast("Mapping[str, Any]", given) if isinstance(given, Mapping) else {}), **unknown, **(extra or {})}
+    metadata = fields.get("response_metadata")
+    return {
+        "name": fields.get("name"),
+        "id": fields.get("id"),
+        "additional_kwargs": kwargs,
+        "response_metadata": metadata if isinstance(metadata, Mapping) else {},
+    }
+
+
+def _call_entries(fields: Mapping[str, Any], content: object) -> list[Any]:
+    """The calls of an assistant's message, in any provider's place and shape, in the order they were made."""
+    entries = [entry for entry in _list(fields.get("tool_calls")) if not _is_placeholder(entry)]
+    entries += [
+        {**cast("Mapping[str, Any]", entry), "type": "invalid_tool_call"}
+        for entry in _list(fields.get("invalid_tool_calls"))
+        if isinstance(entry, Mapping)
+    ]
+    if not entries and isinstance(content, list):
+        entries = [block for block in cast("list[object]", content) if _is_block(block, "tool_use")]
+    legacy = fields.get("function_call")
+    if not entries and isinstance(legacy, Mapping) and not _is_placeholder(cast("object", legacy)):
+        entries = [legacy]
+    return _in_sent_order(entries, fields)
+
+
+def _in_sent_order(entries: list[Any], fields: Mapping[str, Any]) -> list[Any]:
+    """LangChain parts valid from invalid calls; the order they were sent in is in what it keeps of the reply."""
+    kept = fields.get("additional_kwargs")
+    raw = _list(cast("Mapping[str, Any]", kept).get("tool_calls")) if isinstance(kept, Mapping) else []
+    order = {_sent_id(entry): place for place, entry in enumerate(raw)}
+    if not fields.get("invalid_tool_calls") or not order:
+        return entries
+    return sorted(entries, key=lambda entry: order.get(_sent_id(entry), len(order)))
+
+
+def _list(value: object) -> list[Any]:
+    if value is None:
+        return []
+    return list(cast("Iterable[Any]", value)) if isinstance(value, list | tuple) else [value]
+
+
+def _is_placeholder(entry: object) -> bool:
+    """Whether it says nothing at all: Snowflake sends an empty function call with every reply."""
+    if not isinstance(entry, Mapping):
+        return False
+    outer = cast("Mapping[str, Any]", entry)
+    function = outer.get("function")
+    fields = cast("Mapping[str, Any]", function) if isinstance(function, Mapping) else outer
+    said = (fields.get("name"), fields.get("arguments"), fields.get("args"), fields.get("input"), outer.get("id"))
+    return "custom" not in outer and all(value is None or value == "" for value in said)
+
+
+def _is_block(block: object, kind: str) -> bool:
+    return isinstance(block, Mapping) and cast("Mapping[str, Any]", block).get("type") == kind
+
+
+def _sent_id(entry: object) -> object:
+    return _text_id(cast("Mapping[str, Any]", entry).get("id")) if isinstance(entry, Mapping) else None
+
+
+def _text_id(call_id: object) -> object:
+    """Numbers and UUIDs as text, so that a call and its answer agree however each spells the id."""
+    return call_id if isinstance(call_id, str) or call_id is None else str(call_id)

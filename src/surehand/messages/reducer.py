@@ -1,0 +1,67 @@
+"""How a list of messages takes in new ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from uuid import uuid4
+
+from surehand.errors import InputError
+from surehand.messages.ai import AIMessageChunk
+from surehand.messages.base import REMOVE_ALL_MESSAGES, Message, RemoveMessage
+from surehand.messages.coercion import convert_to_messages
+
+__all__ = ["add_messages"]
+
+
+def add_messages(left: object, right: object) -> list[Message]:
+    """``left`` with the messages of ``right`` appended, replaced by id where they are, or removed.
+
+    Both sides take whatever ``convert_to_messages`` takes; ``left`` may be None. Messages without an id get one, in a
+    copy: neither argument is changed. Use it as a reducer: ``Annotated[list, add_messages]``.
+
+    Raises:
+        InputError: A side is no message or list of messages, or a ``RemoveMessage`` names an id that is not there.
+    """
+    kept, new = _read(left), _read(right)
+    for position in reversed(range(len(new))):
+        if new[position].id == REMOVE_ALL_MESSAGES and isinstance(new[position], RemoveMessage):
+            kept, new = [], new[position + 1 :]
+            break
+    base = [_finished(message) for message in kept]
+    if all(message.id is None for message in new):
+        return base + [_finished(message) for message in new]
+    return _merge(base, new)
+
+
+def _read(side: object) -> list[Message]:
+    return [] if side is None else convert_to_messages(side)
+
+
+def _finished(message: Message) -> Message:
+    """The message whole, with an id."""
+    if isinstance(message, AIMessageChunk):
+        message = message.to_message()
+    return message if message.id is not None else message._with_id(str(uuid4()))  # pyright: ignore[reportPrivateUsage] # noqa: SLF001 - one family of modules
+
+
+def _merge(base: list[Message], new: Iterable[Message]) -> list[Message]:
+    merged: list[Message | None] = list(base)
+    places = {message.id: place for place, message in enumerate(base)}
+    for message in new:
+        place = places.get(message.id)
+        if isinstance(message, RemoveMessage):
+            if place is None or merged[place] is None:
+                raise InputError(
+                    problem="There is no message of this id to remove",
+                    value=message.id,
+                    remedy="Name the id of a message that the list holds, or REMOVE_ALL_MESSAGES.",
+                )
+            merged[place] = None
+        elif place is None:
+            finished = _finished(message)
+            places[finished.id] = len(merged)
+            merged.append(finished)
+        else:
+            # A message that follows the removal of its own id takes the old place.
+            merged[place] = _finished(message)
+    return [message for message in merged if message is not None]
