@@ -1,0 +1,5 @@
+"""``python -m surehand.cli`` is ``surehand``."""
+
+from surehand.cli import main
+
+main()

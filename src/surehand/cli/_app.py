@@ -1,0 +1,112 @@
+"""The four commands and their options."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from surehand.cli._call import call_tool, outcome_of
+from surehand.cli._conversation import show_live
+from surehand.cli._demo import JsonReport, ScreenReport, run_demo
+from surehand.cli._desk import Desk
+from surehand.cli._errors import FAILED, CommandError, one_line_errors
+from surehand.cli._listing import SchemaForm, exported, show_tools
+from surehand.cli._modules import load_one_tool, load_tools
+from surehand.cli._scenes import QUESTION
+from surehand.cli._screen import Screen, print_json
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="surehand",
+    help="Tool calls of language models, taken surely: parsed without loss, validated, run, answered.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Tools = Annotated[
+    str, typer.Argument(metavar="MODULE[:NAME]", help="A module or a .py file, and a tool, function or list in it.")
+]
+ModelName = Annotated[
+    str | None,
+    typer.Option("--model", metavar="NAME", help="local, local:PATH, openai:NAME, anthropic:NAME, …; runs live."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+
+@app.command()
+def demo(
+    *,
+    model: ModelName = None,
+    fast: Annotated[bool, typer.Option("--fast", help="No pauses between the scenes.")] = False,
+    json: Json = False,
+) -> None:
+    """Show what becomes of a model's calls, in 15 seconds and without a key. Exits with 1 if a promise is broken."""
+    with one_line_errors():
+        if model is not None:
+            if json:
+                raise CommandError(problem="--json cannot show a live model", remedy="Leave out --json or --model.")
+            show_live(model_name=model, tools=Desk().tools(), question=QUESTION, screen=Screen())
+            return
+        report = JsonReport() if json else ScreenReport(screen=Screen(), is_fast=fast)
+        if not run_demo(report):
+            raise typer.Exit(FAILED)
+
+
+@app.command()
+def run(
+    module: Tools,
+    question: Annotated[str, typer.Argument(help="What the agent is asked.")],
+    *,
+    model: Annotated[str, typer.Option("--model", metavar="NAME", help="openai:NAME, anthropic:NAME, local, …")],
+    system: Annotated[str | None, typer.Option("--system", help="The system prompt.")] = None,
+    max_iterations: Annotated[int, typer.Option(min=1, help="The most model calls.")] = 25,
+) -> None:
+    """Ask an agent that has the tools of a module, and show each step."""
+    with one_line_errors():
+        show_live(
+            model_name=model,
+            tools=load_tools(module),
+            question=question,
+            screen=Screen(),
+            system_prompt=system,
+            max_iterations=max_iterations,
+        )
+
+
+@app.command()
+def call(
+    tool: Tools,
+    arguments: Annotated[str, typer.Argument(help="The argument text exactly as a model sends it; - reads it in.")],
+    *,
+    json: Json = False,
+) -> None:
+    """Run one call as a model's call, and print what the model is told. Exits with 1 if the call failed."""
+    with one_line_errors():
+        sent = sys.stdin.read() if arguments == "-" else arguments
+        answer = call_tool(load_one_tool(tool), sent)
+        if json:
+            print_json(outcome_of(answer, sent=sent))
+        else:
+            print(answer.text)
+        if answer.status == "error":
+            raise typer.Exit(FAILED)
+
+
+@app.command()
+def tools(
+    module: Tools,
+    *,
+    schema: Annotated[SchemaForm | None, typer.Option("--schema", help="Print the export in this form.")] = None,
+) -> None:
+    """List the tools of a module: name, description, arguments, options."""
+    with one_line_errors():
+        found = load_tools(module)
+        if schema is not None:
+            print(exported(found, schema))
+        else:
+            show_tools(found, Screen())

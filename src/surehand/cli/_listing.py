@@ -1,0 +1,82 @@
+"""What ``surehand tools`` prints: tools for people, or their exports for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from enum import StrEnum
+from typing import Any, cast
+
+from surehand import BaseTool
+from surehand.cli._screen import Screen
+from surehand.policy import ToolOptions, Unset
+
+__all__ = ["SchemaForm", "exported", "show_tools"]
+
+
+class SchemaForm(StrEnum):
+    """Whose form of a tool definition."""
+
+    OPENAI = "openai"
+    ANTHROPIC = "anthropic"
+    MCP = "mcp"
+    JSON = "json"
+
+
+def exported(tools: Sequence[BaseTool], form: SchemaForm) -> str:
+    """The tools in a provider's form, as JSON; ``json`` is name -> plain JSON Schema of the arguments."""
+    match form:
+        case SchemaForm.OPENAI:
+            value: Any = [tool.to_openai() for tool in tools]
+        case SchemaForm.ANTHROPIC:
+            value = [tool.to_anthropic() for tool in tools]
+        case SchemaForm.MCP:
+            value = [tool.to_mcp() for tool in tools]
+        case SchemaForm.JSON:
+            value = {tool.name: tool.spec.schema.json_schema for tool in tools}
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def show_tools(tools: Sequence[BaseTool], screen: Screen) -> None:
+    """Name, description, arguments and options of each tool."""
+    for tool in tools:
+        screen.title(tool.name)
+        screen.labelled("description", tool.description or "none: a model will not know what it is for")
+        arguments = _arguments(tool.spec.schema.json_schema)
+        for place, argument in enumerate(arguments or ["none"]):
+            screen.labelled("" if place else "arguments", argument)
+        options = _options(tool)
+        if options:
+            screen.labelled("options", ", ".join(options))
+
+
+def _arguments(schema: Mapping[str, Any]) -> list[str]:
+    properties = cast("Mapping[str, Mapping[str, Any]]", schema.get("properties", {}))
+    required = cast("Sequence[str]", schema.get("required", ()))
+    return [_argument(name, declared, is_required=name in required) for name, declared in properties.items()]
+
+
+def _argument(name: str, declared: Mapping[str, Any], *, is_required: bool) -> str:
+    need = "required" if is_required else f"default {json.dumps(declared.get('default'), ensure_ascii=False)}"
+    description = declared.get("description")
+    return f"{name} ({_kind(declared)}, {need}){f': {description}' if description else ''}"
+
+
+def _kind(declared: Mapping[str, Any]) -> str:
+    if "type" in declared:
+        kinds = declared["type"]
+        return " or ".join(cast("list[str]", kinds)) if isinstance(kinds, list) else str(kinds)
+    if "enum" in declared:
+        return "one of " + ", ".join(json.dumps(value, ensure_ascii=False) for value in declared["enum"])
+    if "$ref" in declared:
+        return str(declared["$ref"]).rsplit("/", 1)[-1]
+    choices = cast("list[Mapping[str, Any]]", declared.get("anyOf") or declared.get("oneOf") or [])
+    return " or ".join(_kind(choice) for choice in choices) or "anything"
+
+
+def _options(tool: BaseTool) -> list[str]:
+    spec = tool.spec
+    given = {field.name: getattr(spec.options, field.name) for field in fields(ToolOptions)}
+    shown = [f"{name}={value!r}" for name, value in given.items() if not isinstance(value, Unset)]
+    return [*shown, *(["return_direct=True"] if spec.return_direct else [])]

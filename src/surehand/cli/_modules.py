@@ -1,0 +1,140 @@
+"""From ``MODULE[:NAME]`` on the command line to tools."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+from surehand import BaseTool, as_tools
+from surehand.cli._errors import CommandError
+
+__all__ = ["Target", "load_one_tool", "load_tools"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What stands before and after the colon of ``MODULE:NAME``."""
+
+    module: str
+    """A dotted name, or the path of a Python file."""
+    name: str | None = None
+    """A tool's name, or the variable that holds a tool, a function or a list of them; None for all tools."""
+
+    @classmethod
+    def read(cls, text: str) -> Target:
+        """Split at the last colon, unless what follows is no name (a drive letter's colon is followed by a path)."""
+        module, colon, name = text.rpartition(":")
+        if colon and module and "/" not in name and "\\" not in name:
+            return cls(module=module, name=name or None)
+        return cls(module=text)
+
+
+def load_tools(text: str) -> list[BaseTool]:
+    """The tools that ``MODULE[:NAME]`` names, in the order of the module.
+
+    Raises:
+        CommandError: There is no such module or name, the module cannot be imported, or it holds no tools.
+    """
+    target = Target.read(text)
+    module = _load_module(target.module)
+    tools = _tools_in(module)
+    if target.name is not None:
+        return _named(target, module, tools)
+    if not tools:
+        raise CommandError(
+            problem=f"{target.module!r} holds no tools",
+            remedy=f"Expected variables made by @tool, or a function named as in {target.module}:NAME.",
+        )
+    return tools
+
+
+def load_one_tool(text: str) -> BaseTool:
+    """The one tool that ``MODULE[:TOOL]`` names.
+
+    Raises:
+        CommandError: As ``load_tools``, or there are several tools and none was named.
+    """
+    tools = load_tools(text)
+    if len(tools) > 1:
+        names = ", ".join(tool.name for tool in tools)
+        raise CommandError(
+            problem=f"{text!r} holds {len(tools)} tools", remedy=f"Name one, as in {text}:NAME: {names}."
+        )
+    return tools[0]
+
+
+def _load_module(name: str) -> ModuleType:
+    path = Path(name)
+    is_file = path.suffix == ".py" or path.is_file()
+    if is_file and not path.is_file():
+        raise CommandError(problem=f"There is no file {name!r}", remedy="Give the path of a Python file that exists.")
+    _put_on_path(path.resolve().parent if is_file else Path.cwd())
+    try:
+        return _run_file(path) if is_file else importlib.import_module(name)
+    except (Exception, SystemExit) as error:  # the module is the user's code and may raise anything
+        if isinstance(error, ModuleNotFoundError) and _is_within(name, error.name):
+            raise CommandError(
+                problem=f"There is no module {name!r}",
+                remedy=f"Give a module that can be imported from {str(Path.cwd())!r}, or the path of a Python file.",
+            ) from error
+        raise CommandError(
+            problem=f"{name!r} cannot be imported: {type(error).__name__}: {error}".rstrip(": ."),
+            remedy="Correct the module, and keep what it runs under `if __name__ == '__main__'`.",
+        ) from error
+
+
+def _is_within(name: str, missing: str | None) -> bool:
+    """Whether it is the named module itself that is missing, or a package on the way to it."""
+    return missing is not None and f"{name}.".startswith(f"{missing}.")
+
+
+def _put_on_path(folder: Path) -> None:
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+
+
+def _run_file(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise CommandError(problem=f"{str(path)!r} is no Python file", remedy="Give a file whose name ends in .py.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # annotations of its tools are looked up there
+    spec.loader.exec_module(module)
+    return module
+
+
+def _tools_in(module: ModuleType) -> list[BaseTool]:
+    found: dict[int, BaseTool] = {}
+    for value in _variables(module).values():
+        candidates = cast("Iterable[Any]", value) if isinstance(value, list | tuple) else (value,)
+        found.update({id(tool): tool for tool in candidates if isinstance(tool, BaseTool)})
+    return list(found.values())
+
+
+def _named(target: Target, module: ModuleType, tools: list[BaseTool]) -> list[BaseTool]:
+    by_name = [tool for tool in tools if tool.name == target.name]
+    if by_name:
+        return by_name
+    value = _variables(module).get(target.name or "")
+    if inspect.isclass(value) and issubclass(value, BaseTool):
+        value = cast("type[BaseTool]", value)()
+    if isinstance(value, BaseTool) or inspect.isroutine(value):
+        return as_tools([value])
+    if isinstance(value, list | tuple) and value:
+        return as_tools(cast("list[Any]", list(cast("Iterable[Any]", value))))
+    known = [tool.name for tool in tools]
+    near = difflib.get_close_matches(target.name or "", known, n=1)
+    hint = f"Did you mean {near[0]!r}?" if near else f"Its tools are: {', '.join(known) or 'none'}."
+    raise CommandError(problem=f"{target.module!r} has no tool {target.name!r}", remedy=hint)
+
+
+def _variables(module: ModuleType) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", vars(module))
