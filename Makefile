@@ -14,7 +14,7 @@ CODE := src tests scripts benchmarks
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-local check format format-check lint types layers docs bench figures lock clean
+.PHONY: help setup demo test test-slow test-local check format format-check lint types layers docs bench figures proofs lock clean
 
 help: ## list the recipes
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
@@ -77,6 +77,9 @@ bench: $(BENCH_READY) ## overhead per call, beside LangGraph and the bare floor
 
 figures: $(READY) ## our size figures beside those of codebases we admire
 	$(BIN)/python scripts/figures.py
+
+proofs: $(READY) ## write into the docs which tests prove which requirement and behaviour
+	$(BIN)/python scripts/proofs.py
 
 lock: $(READY) ## renew uv.lock from pyproject.toml, against the public index
 	$(BIN)/uv lock --no-config --default-index https://pypi.org/simple
