@@ -1,0 +1,203 @@
+"""Anthropic's messages."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from surehand.dialects import anthropic_messages
+from surehand.errors import MissingExtraError, OptionError
+from surehand.messages import AIMessage, AIMessageChunk
+from surehand.models.base import BaseChatModel, ModelRequest
+from surehand.models.clients import LoopClients
+from surehand.models.failures import Address, bad_reply, missing_key, sdk_failure
+from surehand.models.nudge import Nudge
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+
+__all__ = ["ChatAnthropic"]
+
+DEFAULT_MAX_TOKENS: Final = 8192
+"""The API demands a limit; every current model can write this much, and calls are not cut off early."""
+_OURS: Final = frozenset({"messages", "model", "stream", "system", "tool_choice", "tools"})
+"""Fields of a request that follow from how the model is built and called."""
+_VARIABLES: Final = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL")
+_CHOICES: Final = {"auto": "auto", "required": "any", "none": "none"}
+
+
+async def _close(client: AsyncAnthropic) -> None:
+    await client.close()
+
+
+_clients: Final[LoopClients[AsyncAnthropic]] = LoopClients(_close)
+
+
+class ChatAnthropic(BaseChatModel):
+    """A Claude model behind Anthropic's messages.
+
+        model = ChatAnthropic("claude-sonnet-4-5", max_tokens=1024)
+        model.bind_tools([add]).invoke("What is 2 + 3?").tool_calls
+
+    ``ANTHROPIC_API_KEY`` and ``ANTHROPIC_BASE_URL`` are read when the model is first called, and so is the
+    ``anthropic`` package imported (``pip install 'surehand[anthropic]'``).
+
+    Args:
+        model: The model's name, as the provider spells it.
+        api_key: The key; None leaves it to the SDK's own sources, the environment first.
+        base_url: The address of the API; None leaves it to the SDK.
+        temperature: None leaves it to the provider.
+        max_tokens: The most tokens of a reply.
+        timeout: Seconds that one request may take, from start to the last byte of a pause; None for no limit.
+        max_retries: How often a request is sent again after a broken connection, a rate limit or a server's failure.
+        nudge: See ``BaseChatModel``.
+        text_calls: See ``BaseChatModel``.
+        client_options: Further arguments of ``anthropic.AsyncAnthropic``, such as ``default_headers``.
+        options: Further fields of each request, such as ``top_p`` or ``thinking``.
+
+    Raises:
+        OptionError: An option stands for what the model itself decides, such as ``stream``.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        temperature: float | None = None,
+        max_tokens: int = DEFAULT_MAX_TOKENS,
+        timeout: float | None = 120.0,
+        max_retries: int = 2,
+        nudge: bool | Nudge | None = None,
+        text_calls: bool = False,
+        client_options: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(nudge=nudge, text_calls=text_calls, options=options)
+        self.model = model
+        self._api_key = api_key
+        self._base_url = base_url
+        self._temperature = temperature
+        self._max_tokens = max_tokens
+        self._timeout = timeout
+        self._max_retries = max_retries
+        self._client_options = dict(client_options or {})
+
+    async def aclose(self) -> None:
+        """Close the connections of the running loop; it does so by itself when it ends."""
+        await _clients.aclose(self._key())
+
+    async def _answer(self, request: ModelRequest) -> AIMessage:
+        body = self._body(request)
+        async with self._asking() as client:
+            payload = await client.post("/v1/messages", cast_to=object, body=body)
+            address = self._address(client)
+        if not isinstance(payload, dict):
+            raise bad_reply(address, payload, "text that is no JSON object")
+        reply = cast("dict[str, Any]", payload)
+        if "content" not in reply:
+            raise bad_reply(address, reply.get("error", reply), "a reply without content")
+        return anthropic_messages.read_reply(reply)
+
+    async def _pieces(self, request: ModelRequest) -> AsyncGenerator[AIMessageChunk, None]:
+        from anthropic import AsyncStream  # noqa: PLC0415 - an extra, needed by calls only
+
+        body = {**self._body(request), "stream": True}
+        assembly = anthropic_messages.MessageStream()
+        is_empty = True
+        async with self._asking() as client:
+            events = await client.post(
+                "/v1/messages", cast_to=object, body=body, stream=True, stream_cls=AsyncStream[object]
+            )
+            async with events:
+                async for event in events:
+                    if not isinstance(event, dict):
+                        raise bad_reply(self._address(client), event, "an event that is no object")
+                    is_empty = False
+                    piece = assembly.feed(cast("dict[str, Any]", event))
+                    if piece is not None:
+                        yield piece
+            if is_empty:
+                raise bad_reply(self._address(client), "", "an empty stream")
+
+    def _checked_options(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The options, unless they stand for what the model itself decides."""
+        for name in sorted(_OURS & options.keys()):
+            raise OptionError(
+                option=name,
+                value=options[name],
+                expected="to be left out",
+                remedy="It follows from the messages, bind_tools(…) and the method that is called.",
+            )
+        return options
+
+    def _body(self, request: ModelRequest) -> dict[str, Any]:
+        system, messages = anthropic_messages.write_messages(request.messages)
+        options = dict(request.options)
+        own = {
+            "model": self.model,
+            "max_tokens": self._max_tokens,
+            "system": system,
+            "messages": messages,
+            "temperature": self._temperature,
+            "tools": [tool.to_anthropic() for tool in request.tools] or None,
+            "tool_choice": _written_choice(request, parallel=options.pop("parallel_tool_calls", None)),
+        }
+        return {**{name: value for name, value in own.items() if value is not None}, **options}
+
+    def _key(self) -> tuple[object, ...]:
+        """What tells two clients apart, what the SDK finds in the environment included."""
+        found = tuple(os.environ.get(name) for name in _VARIABLES)
+        options = tuple(sorted((name, repr(value)) for name, value in self._client_options.items()))
+        return (self._api_key, self._base_url, found, self._timeout, self._max_retries, options)
+
+    def _address(self, client: AsyncAnthropic | None = None) -> Address:
+        url = self._base_url or (str(client.base_url) if client is not None else "https://api.anthropic.com")
+        return Address(model=self.model, provider="Anthropic", key_variable="ANTHROPIC_API_KEY", url=url)
+
+    def _made(self) -> AsyncAnthropic:
+        from anthropic import AsyncAnthropic  # noqa: PLC0415 - an extra, needed by calls only
+
+        client = AsyncAnthropic(
+            api_key=self._api_key,
+            base_url=self._base_url,
+            timeout=self._timeout,
+            max_retries=self._max_retries,
+            **self._client_options,
+        )
+        if not any(getattr(client, source, None) for source in ("api_key", "auth_token", "credentials")):
+            raise missing_key(self._address(client))
+        return client
+
+    @asynccontextmanager
+    async def _asking(self) -> AsyncGenerator[AsyncAnthropic, None]:
+        """The running loop's client; what goes wrong while it is used leaves as a ModelError."""
+        try:
+            from anthropic import AnthropicError  # noqa: PLC0415 - an extra, needed by calls only
+        except ImportError as error:
+            raise MissingExtraError(feature="ChatAnthropic", package="anthropic", extra="anthropic") from error
+        client: AsyncAnthropic | None = None
+        try:
+            client = await _clients.get(self._key(), self._made)
+            yield client
+        except AnthropicError as error:
+            raise sdk_failure(error, self._address(client)) from error
+        except json.JSONDecodeError as error:
+            raise bad_reply(self._address(client), error.doc, "broken JSON") from error
+
+
+def _written_choice(request: ModelRequest, *, parallel: bool | None) -> dict[str, Any] | None:
+    choice = request.tool_choice
+    if isinstance(choice, Mapping):
+        return dict(choice)
+    written: dict[str, Any] | None = None
+    if choice is not None:
+        is_name = choice in request.tool_names
+        written = {"type": "tool", "name": choice} if is_name else {"type": _CHOICES[choice]}
+    if parallel is False and request.tools:
+        written = {**(written or {"type": "auto"}), "disable_parallel_tool_use": True}
+    return written

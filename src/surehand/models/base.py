@@ -1,0 +1,235 @@
+"""What all chat models share: one asynchronous path from messages in any form to one AI message.
+
+An adapter says how a request is put to its provider and how the reply is read, and nothing else: coercion of the
+input, transcripts that providers accept, tools, the nudge, calls written as text and the synchronous doors are here.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from surehand.concurrency import run_sync
+from surehand.control import RunConfig
+from surehand.dialects import text_calls as text_dialect
+from surehand.errors import OptionError, ToolDefinitionError
+from surehand.messages import (
+    AIMessage,
+    AIMessageChunk,
+    Message,
+    ToolCall,
+    ToolCallChunk,
+    convert_to_messages,
+    repair_transcript,
+)
+from surehand.models.nudge import Nudge, as_nudge
+from surehand.models.protocol import ModelInput, ToolChoice
+from surehand.tools import BaseTool, as_tools
+
+__all__ = ["BaseChatModel", "ModelRequest"]
+
+_MODES = ("auto", "none", "required")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """One request, ready to be written in a provider's form."""
+
+    messages: list[Message]
+    """Complete for every provider: each call is answered, each answer has its call."""
+    tools: tuple[BaseTool, ...] = ()
+    tool_choice: str | Mapping[str, Any] | None = None
+    """``auto``, ``none``, ``required``, a tool's name, the provider's own object, or None."""
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Further fields of the request, in the provider's own names."""
+
+    @property
+    def tool_names(self) -> frozenset[str]:
+        """The names of the tools that are offered."""
+        return frozenset(tool.spec.name for tool in self.tools)
+
+
+class BaseChatModel(ABC):
+    """A chat model that can be asked, streamed and bound to tools.
+
+    One model may be used from several threads and event loops at a time.
+
+    Args:
+        nudge: A sentence after the last tool result of each request (see ``Nudge``); True for the default sentences.
+        text_calls: Whether a call that the model wrote as text is read as a call. Only whole-message, tagged or fenced
+            calls of the tools that were offered count, and only when the reply has no calls of its own.
+        options: Further fields of each request, in the provider's own names.
+    """
+
+    def __init__(
+        self,
+        *,
+        nudge: bool | Nudge | None = None,
+        text_calls: bool = False,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._nudge = as_nudge(nudge)
+        self._text_calls = text_calls
+        self._options = self._checked_options(dict(options or {}))
+        self._tools: tuple[BaseTool, ...] = ()
+        self._tool_choice: str | Mapping[str, Any] | None = None
+
+    @property
+    def tools(self) -> tuple[BaseTool, ...]:
+        """The tools that are bound."""
+        return self._tools
+
+    @property
+    def tool_choice(self) -> str | Mapping[str, Any] | None:
+        """The choice that was bound with the tools."""
+        return self._tool_choice
+
+    def bind_tools(self, tools: Sequence[Any], *, tool_choice: ToolChoice = None, **options: Any) -> Self:
+        """A copy that offers these tools instead of those bound before; the original is untouched.
+
+        Args:
+            tools: Tools, functions, pydantic models, or definitions in a provider's shape.
+            tool_choice: ``auto``, ``none``, ``required`` (or ``any``), a tool's name, or the provider's own object.
+            options: Further fields of each request, in the provider's own names, such as ``parallel_tool_calls``.
+
+        Raises:
+            ToolDefinitionError: Something among the tools is none, or two have one name.
+            OptionError: The choice is no mode and no bound tool.
+        """
+        bound = copy.copy(self)
+        bound._tools = _distinct(as_tools(tools))  # noqa: SLF001 - our own copy
+        bound._tool_choice = _checked_choice(tool_choice, bound._tools)  # noqa: SLF001
+        bound._options = {**self._options, **self._checked_options(options)}  # noqa: SLF001
+        return bound
+
+    def invoke(self, input: ModelInput, config: RunConfig | None = None) -> AIMessage:
+        """The model's answer to text, messages in any form, or a state with ``messages``.
+
+        Raises:
+            InputError: The input cannot be read as messages.
+            ModelError: The provider could not be asked, or its reply could not be read.
+        """
+        return run_sync(lambda: self.ainvoke(input, config))
+
+    async def ainvoke(self, input: ModelInput, config: RunConfig | None = None) -> AIMessage:
+        """The model's answer; see ``invoke``."""
+        request = self._request(input)
+        reply = await self._answer(request)
+        return self._with_text_calls(reply, request)
+
+    def stream(self, input: ModelInput, config: RunConfig | None = None) -> Iterator[AIMessageChunk]:
+        """The answer in pieces, as they arrive; their sum is the answer. Raises as ``invoke`` does."""
+        pieces = self.astream(input, config)
+        try:
+            while (piece := run_sync(lambda: _next_of(pieces))) is not None:
+                yield piece
+        finally:
+            run_sync(lambda: _close(pieces))
+
+    async def astream(
+        self, input: ModelInput, config: RunConfig | None = None
+    ) -> AsyncGenerator[AIMessageChunk, None]:
+        """The answer in pieces, as they arrive; see ``stream``."""
+        request = self._request(input)
+        whole: AIMessageChunk | None = None
+        pieces = self._pieces(request)
+        try:
+            async for piece in pieces:
+                if self._text_calls:
+                    whole = piece if whole is None else whole + piece
+                yield piece
+        finally:
+            await pieces.aclose()
+        if whole is not None and (calls := self._text_calls_of(whole, request)):
+            yield _chunk_of(AIMessage("", tool_calls=calls))
+
+    @abstractmethod
+    async def _answer(self, request: ModelRequest) -> AIMessage:
+        """The provider's reply to one request."""
+
+    async def _pieces(self, request: ModelRequest) -> AsyncGenerator[AIMessageChunk, None]:
+        """The reply in pieces; a model that cannot stream has one."""
+        yield _chunk_of(await self._answer(request))
+
+    def _checked_options(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The options, if this kind of model can keep what they ask for."""
+        return options
+
+    def _request(self, input: ModelInput) -> ModelRequest:
+        messages = repair_transcript(convert_to_messages(_messages_in(input)))
+        return ModelRequest(
+            messages=messages if self._nudge is None else self._nudge.apply(messages),
+            tools=self._tools,
+            tool_choice=self._tool_choice,
+            options=self._options,
+        )
+
+    def _with_text_calls(self, reply: AIMessage, request: ModelRequest) -> AIMessage:
+        calls = self._text_calls_of(reply, request)
+        return reply.replace(content="", tool_calls=calls) if calls else reply
+
+    def _text_calls_of(self, reply: AIMessage, request: ModelRequest) -> list[Mapping[str, Any]]:
+        if not self._text_calls or not request.tools or reply.tool_calls:
+            return []
+        return list(text_dialect.read_text_calls(reply.text, request.tool_names) or ())
+
+
+def _messages_in(input: ModelInput) -> Any:
+    """The messages of a state, or the input itself."""
+    if isinstance(input, Mapping) and "messages" in input:
+        return input["messages"]
+    return input
+
+
+def _distinct(tools: Sequence[BaseTool]) -> tuple[BaseTool, ...]:
+    """The tools, if each can be told from the others by its name."""
+    names = [tool.spec.name for tool in tools]
+    for name in names:
+        if names.count(name) > 1:
+            raise ToolDefinitionError(
+                tool=name, problem="two of the tools have this name", remedy="Give one of them another with name="
+            )
+    return tuple(tools)
+
+
+def _checked_choice(choice: ToolChoice, tools: Sequence[BaseTool]) -> str | Mapping[str, Any] | None:
+    if choice is None or isinstance(choice, Mapping):
+        return choice
+    names = [tool.spec.name for tool in tools]
+    if choice == "any":
+        return "required"
+    if choice not in _MODES and choice not in names:
+        expected = f"{', '.join(_MODES)} or the name of a bound tool ({', '.join(names) or 'there are none'})"
+        raise OptionError(option="tool_choice", value=choice, expected=expected)
+    return choice
+
+
+def _chunk_of(message: AIMessage) -> AIMessageChunk:
+    """A whole message as one piece of a stream."""
+    return AIMessageChunk(
+        message.content,
+        tool_call_chunks=[_piece_of(call, index) for index, call in enumerate(message.tool_calls)],
+        usage_metadata=message.usage_metadata,
+        name=message.name,
+        id=message.id,
+        additional_kwargs=message.additional_kwargs,
+        response_metadata=message.response_metadata,
+    )
+
+
+def _piece_of(call: ToolCall, index: int) -> ToolCallChunk:
+    args = call["args"]
+    text = args if isinstance(args, str) else json.dumps(args, ensure_ascii=False, default=str)
+    return {"id": call["id"], "name": call["name"], "args": text, "index": index, "type": "tool_call_chunk"}
+
+
+async def _next_of(pieces: AsyncGenerator[AIMessageChunk, None]) -> AIMessageChunk | None:
+    return await anext(pieces, None)
+
+
+async def _close(pieces: AsyncGenerator[AIMessageChunk, None]) -> None:
+    await pieces.aclose()

@@ -1,0 +1,92 @@
+"""The one place where what goes wrong inside an SDK becomes a ModelError.
+
+The SDKs of OpenAI and Anthropic come from the same generator: their exceptions have the same names and fields. They
+are told apart by those, so that neither package has to be imported to read an error of the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from surehand.errors import ModelError, shown
+
+__all__ = ["Address", "bad_reply", "missing_key", "sdk_failure"]
+
+MAX_MESSAGE: Final = 500
+"""Characters of a provider's own error text that are repeated."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """Whom a request went to, in the words an error needs."""
+
+    model: str
+    provider: str
+    key_variable: str
+    """The environment variable that holds the key."""
+    url: str
+
+
+def missing_key(address: Address) -> ModelError:
+    """Nobody gave a key."""
+    return ModelError(
+        model=address.model,
+        problem=f"no API key for {address.provider}",
+        remedy=f"Set the environment variable {address.key_variable}, or pass api_key=….",
+    )
+
+
+def bad_reply(address: Address, payload: object, reason: str) -> ModelError:
+    """The provider answered with something that is no reply."""
+    return ModelError(
+        model=address.model,
+        problem=f"{address.url} answered with {reason}: {shown(payload, 200)}",
+        remedy=f"Check that base_url names the API of {address.provider}, its version included.",
+    )
+
+
+def sdk_failure(error: Exception, address: Address) -> ModelError:
+    """What an exception of an SDK means, with the remedy."""
+    names = {cls.__name__ for cls in type(error).__mro__}
+    status = cast("int | None", getattr(error, "status_code", None))
+    if status is not None:
+        problem, remedy = _of_status(status, _said(error), address)
+    elif "APITimeoutError" in names:
+        problem, remedy = f"{address.url} did not answer in time", "Raise timeout=…, or ask for a shorter answer."
+    elif "APIConnectionError" in names:
+        cause = error.__cause__ or error
+        problem = f"{address.url} cannot be reached ({type(cause).__name__}: {cause})"
+        remedy = "Check base_url and the network; a local server has to be running."
+    else:
+        problem, remedy = f"the request failed: {_said(error)}", "Read the provider's words above."
+    failure = ModelError(model=address.model, problem=problem, remedy=remedy)
+    failure.status_code = status
+    return failure
+
+
+def _of_status(status: int, said: str, address: Address) -> tuple[str, str]:
+    told = f"HTTP {status}: {said}"
+    match status:
+        case 401 | 403:
+            return f"{address.provider} refused the key ({told})", f"Check {address.key_variable} or api_key=…."
+        case 404:
+            return f"{address.url} knows no such model or path ({told})", "Check the model's name and base_url."
+        case 429:
+            return f"{address.provider} limits the rate ({told})", "Wait, send less, or raise max_retries=…."
+        case _ if status >= 500:  # noqa: PLR2004 - HTTP's own boundary
+            return f"{address.provider} failed ({told})", "Try again later, or raise max_retries=…."
+        case _:
+            return f"{address.provider} refused the request ({told})", "Correct what the provider names."
+
+
+def _said(error: Exception) -> str:
+    """The provider's own words, bounded."""
+    body: Any = getattr(error, "body", None)
+    for _ in range(2):  # OpenAI unwraps `error` itself, Anthropic does not
+        if isinstance(body, Mapping):
+            inner = cast("Mapping[str, Any]", body)
+            body = inner.get("error", inner.get("message"))
+    text = body if isinstance(body, str) and body else str(error) or type(error).__name__
+    return text if len(text) <= MAX_MESSAGE else f"{text[: MAX_MESSAGE - 1]}…"

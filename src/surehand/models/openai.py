@@ -1,0 +1,274 @@
+"""OpenAI's chat completions, and every server that speaks them: DeepSeek, Ollama, vLLM, Qwen and many more."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from surehand.dialects import openai_chat
+from surehand.errors import MissingExtraError, OptionError
+from surehand.messages import AIMessage, AIMessageChunk
+from surehand.models.base import BaseChatModel, ModelRequest
+from surehand.models.clients import LoopClients
+from surehand.models.failures import Address, bad_reply, missing_key, sdk_failure
+from surehand.models.nudge import Nudge
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+__all__ = ["DEEPSEEK", "OLLAMA", "OPENAI", "ChatOpenAI", "Endpoint"]
+
+_OURS: Final = frozenset({"messages", "model", "stream", "tool_choice", "tools"})
+"""Fields of a request that follow from how the model is built and called."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where a provider's chat completions are, and where its key comes from."""
+
+    name: str
+    key_variable: str
+    """The environment variable of the key."""
+    url_variable: str
+    """The environment variable of the address."""
+    url: str
+    """The address when nothing else names one."""
+    key: str | None = None
+    """The key when nothing else names one; None where one is needed."""
+    max_tokens_field: str = "max_tokens"
+    """What the provider calls the limit of a reply's length."""
+
+    def address(self, given: str | None) -> str:
+        """The address to use: the given one, the environment's, or the usual one."""
+        return given or os.environ.get(self.url_variable) or self.url
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _OllamaEndpoint(Endpoint):
+    """Ollama's own variable names a host, with or without a scheme and a port, and no path."""
+
+    def address(self, given: str | None) -> str:
+        host = os.environ.get(self.url_variable, "").strip().rstrip("/")
+        if given or not host:
+            return given or self.url
+        scheme, separator, rest = host.rpartition("://")
+        rest = rest.replace("0.0.0.0", "127.0.0.1")  # noqa: S104 - what a server listens on is no address to call
+        has_port = rest.rpartition(":")[2].isdigit()
+        port = "" if has_port or scheme == "https" else ":11434"
+        return f"{scheme or 'http'}://{rest}{port}/v1" if separator or rest else self.url
+
+
+OPENAI: Final = Endpoint(
+    name="OpenAI",
+    key_variable="OPENAI_API_KEY",
+    url_variable="OPENAI_BASE_URL",
+    url="https://api.openai.com/v1",
+    max_tokens_field="max_completion_tokens",
+)
+DEEPSEEK: Final = Endpoint(
+    name="DeepSeek",
+    key_variable="DEEPSEEK_API_KEY",
+    url_variable="DEEPSEEK_BASE_URL",
+    url="https://api.deepseek.com",
+)
+OLLAMA: Final = _OllamaEndpoint(
+    name="Ollama",
+    key_variable="OLLAMA_API_KEY",
+    url_variable="OLLAMA_HOST",
+    url="http://localhost:11434/v1",
+    key="ollama",
+)
+
+
+async def _close(client: AsyncOpenAI) -> None:
+    await client.close()
+
+
+_clients: Final[LoopClients[AsyncOpenAI]] = LoopClients(_close)
+
+
+class ChatOpenAI(BaseChatModel):
+    """A model behind OpenAI's chat completions or a server that speaks them.
+
+        model = ChatOpenAI(model="qwen3.5:9b", api_key="ollama", base_url="http://localhost:11434/v1", temperature=0)
+        model.bind_tools([add]).invoke("What is 2 + 3?").tool_calls
+
+    The key and the address are read from the environment when the model is first called, and so is the ``openai``
+    package imported (``pip install 'surehand[openai]'``).
+
+    Args:
+        model: The model's name, as the provider spells it.
+        api_key: The key; None reads the endpoint's environment variable.
+        base_url: The address of the API, version included; None reads the environment, then takes the usual one.
+        temperature: None leaves it to the provider.
+        max_tokens: The most tokens of a reply; None leaves it to the provider.
+        timeout: Seconds that one request may take, from start to the last byte of a pause; None for no limit.
+        max_retries: How often a request is sent again after a broken connection, a rate limit or a server's failure.
+        nudge: See ``BaseChatModel``.
+        text_calls: See ``BaseChatModel``.
+        endpoint: Which variables and addresses hold; OpenAI's by default.
+        stream_usage: Whether a stream is asked to end with the tokens it took; some servers refuse the question.
+        client_options: Further arguments of ``openai.AsyncOpenAI``, such as ``organization`` or ``default_headers``.
+        options: Further fields of each request, such as ``top_p``, ``seed`` or ``response_format``.
+
+    Raises:
+        OptionError: An option asks for something that one reply cannot be, such as ``n=2``.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        temperature: float | None = None,
+        max_tokens: int | None = None,
+        timeout: float | None = 120.0,
+        max_retries: int = 2,
+        nudge: bool | Nudge | None = None,
+        text_calls: bool = False,
+        endpoint: Endpoint = OPENAI,
+        stream_usage: bool = True,
+        client_options: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(nudge=nudge, text_calls=text_calls, options=options)
+        self.model = model
+        self._api_key = api_key
+        self._base_url = base_url
+        self._temperature = temperature
+        self._max_tokens = max_tokens
+        self._timeout = timeout
+        self._max_retries = max_retries
+        self._endpoint = endpoint
+        self._stream_usage = stream_usage
+        self._client_options = dict(client_options or {})
+
+    async def aclose(self) -> None:
+        """Close the connections of the running loop; it does so by itself when it ends."""
+        await _clients.aclose(self._key())
+
+    async def _answer(self, request: ModelRequest) -> AIMessage:
+        body = self._body(request)
+        async with self._asking() as client:
+            payload = await client.post("/chat/completions", cast_to=object, body=body)
+        return self._read(payload)
+
+    async def _pieces(self, request: ModelRequest) -> AsyncGenerator[AIMessageChunk, None]:
+        from openai import AsyncStream  # noqa: PLC0415 - an extra, needed by calls only
+
+        body = {**self._body(request), "stream": True}
+        if self._stream_usage:
+            body.setdefault("stream_options", {"include_usage": True})
+        assembly = openai_chat.ChatStream()
+        is_empty = True
+        async with (
+            self._asking() as client,
+            await client.post(
+                "/chat/completions", cast_to=object, body=body, stream=True, stream_cls=AsyncStream[object]
+            ) as frames,
+        ):
+            async for frame in frames:
+                if not isinstance(frame, dict):
+                    raise bad_reply(self._address(), frame, "a frame that is no object")
+                is_empty = False
+                piece = assembly.feed(cast("dict[str, Any]", frame))
+                if piece is not None:
+                    yield piece
+        if is_empty:
+            raise bad_reply(self._address(), "", "an empty stream")
+
+    def _checked_options(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The options, unless they ask for several answers or for what the model itself decides."""
+        if options.get("n", 1) != 1:
+            raise OptionError(
+                option="n", value=options["n"], expected="1", remedy="One message is one answer: ask several times."
+            )
+        for name in sorted(_OURS & options.keys()):
+            raise OptionError(
+                option=name,
+                value=options[name],
+                expected="to be left out",
+                remedy="It follows from the model's name, bind_tools(…) and the method that is called.",
+            )
+        return options
+
+    def _body(self, request: ModelRequest) -> dict[str, Any]:
+        own = {
+            "model": self.model,
+            "messages": openai_chat.write_messages(request.messages),
+            "temperature": self._temperature,
+            self._max_tokens_field(): self._max_tokens,
+            "tools": [tool.to_openai() for tool in request.tools] or None,
+            "tool_choice": _written_choice(request),
+        }
+        return {**{name: value for name, value in own.items() if value is not None}, **request.options}
+
+    def _max_tokens_field(self) -> str:
+        """OpenAI renamed the field; most servers that speak its language know the old name only."""
+        is_elsewhere = self._endpoint.address(self._base_url) != self._endpoint.url
+        return "max_tokens" if is_elsewhere else self._endpoint.max_tokens_field
+
+    def _read(self, payload: object) -> AIMessage:
+        if not isinstance(payload, dict):
+            raise bad_reply(self._address(), payload, "text that is no JSON object")
+        reply = cast("dict[str, Any]", payload)
+        if not reply.get("choices"):
+            raise bad_reply(self._address(), reply.get("error", reply), "a reply without choices")
+        return openai_chat.read_reply(reply)
+
+    def _key(self) -> tuple[object, ...]:
+        """What tells two clients apart."""
+        url = self._endpoint.address(self._base_url)
+        options = tuple(sorted((name, repr(value)) for name, value in self._client_options.items()))
+        return (self._found_key(), url, self._timeout, self._max_retries, options)
+
+    def _found_key(self) -> str | None:
+        return self._api_key or os.environ.get(self._endpoint.key_variable) or self._endpoint.key
+
+    def _address(self) -> Address:
+        return Address(
+            model=self.model,
+            provider=self._endpoint.name,
+            key_variable=self._endpoint.key_variable,
+            url=self._endpoint.address(self._base_url),
+        )
+
+    def _made(self) -> AsyncOpenAI:
+        from openai import AsyncOpenAI  # noqa: PLC0415 - an extra, needed by calls only
+
+        return AsyncOpenAI(
+            api_key=self._found_key(),
+            base_url=self._endpoint.address(self._base_url),
+            timeout=self._timeout,
+            max_retries=self._max_retries,
+            **self._client_options,
+        )
+
+    @asynccontextmanager
+    async def _asking(self) -> AsyncGenerator[AsyncOpenAI, None]:
+        """The running loop's client; what goes wrong while it is used leaves as a ModelError."""
+        try:
+            from openai import OpenAIError  # noqa: PLC0415 - an extra, needed by calls only
+        except ImportError as error:
+            raise MissingExtraError(feature="ChatOpenAI", package="openai", extra="openai") from error
+        address = self._address()
+        if self._found_key() is None:
+            raise missing_key(address)
+        try:
+            yield await _clients.get(self._key(), self._made)
+        except OpenAIError as error:
+            raise sdk_failure(error, address) from error
+        except json.JSONDecodeError as error:
+            raise bad_reply(address, error.doc, "broken JSON") from error
+
+
+def _written_choice(request: ModelRequest) -> str | Mapping[str, Any] | None:
+    choice = request.tool_choice
+    if isinstance(choice, str) and choice in request.tool_names:
+        return {"type": "function", "function": {"name": choice}}
+    return choice

@@ -1,0 +1,6 @@
+"""What tests of programs with Surehand need: models that follow a script, and a recorder of events."""
+
+from surehand.testing.events import EventLog, record_events
+from surehand.testing.models import FunctionModel, Reply, ScriptedModel, SentRequest
+
+__all__ = ["EventLog", "FunctionModel", "Reply", "ScriptedModel", "SentRequest", "record_events"]

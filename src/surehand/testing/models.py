@@ -1,0 +1,123 @@
+"""Chat models that answer what a test says."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from surehand.errors import InputError, OptionError, ScriptExhausted
+from surehand.messages import AIMessage, Message
+from surehand.models import BaseChatModel, ModelRequest
+
+__all__ = ["FunctionModel", "Reply", "ScriptedModel", "SentRequest"]
+
+Reply: TypeAlias = AIMessage | str | BaseException
+"""One entry of a script: a message, text as shorthand for a message with that content, or an exception to raise."""
+
+
+class SentRequest(list[Message]):
+    """The messages of one request, as a model received them, with what was offered beside them."""
+
+    def __init__(self, request: ModelRequest) -> None:
+        super().__init__(request.messages)
+        self.tool_names: tuple[str, ...] = tuple(tool.spec.name for tool in request.tools)
+        """The names of the tools that were offered, in order."""
+        self.tool_choice: str | Mapping[str, Any] | None = request.tool_choice
+        self.options: Mapping[str, Any] = request.options
+
+    @property
+    def messages(self) -> list[Message]:
+        """The messages as a plain list."""
+        return list(self)
+
+
+class _Script:
+    """The replies and how far they have come; shared by a model and its bound copies."""
+
+    def __init__(self, replies: Sequence[Reply]) -> None:
+        self.replies = tuple(replies)
+        self.requests: list[SentRequest] = []
+        self._lock = threading.Lock()
+
+    def next(self, request: SentRequest) -> Reply:
+        with self._lock:
+            position = len(self.requests)
+            self.requests.append(request)
+        if position >= len(self.replies):
+            raise ScriptExhausted(replies=len(self.replies))
+        return self.replies[position]
+
+
+class ScriptedModel(BaseChatModel):
+    """A model that gives the replies of its script, one per request, in order.
+
+        model = ScriptedModel([AIMessage(tool_calls=[{"id": "1", "name": "add", "args": {"a": 2, "b": 3}}]), "5"])
+        create_agent(model, [add]).invoke({"messages": "What is 2 + 3?"})
+        model.assert_complete()
+
+    Copies made by ``bind_tools`` share the script and its cursor, so that it does not matter which one is asked.
+
+    Args:
+        replies: Messages; texts as shorthand for messages; exceptions, which are raised.
+        options: What ``BaseChatModel`` takes, such as ``text_calls`` and ``nudge``.
+
+    Raises:
+        OptionError: An entry is none of these.
+    """
+
+    def __init__(self, replies: Sequence[Reply], **options: Any) -> None:
+        super().__init__(**options)
+        for reply in replies:
+            if not isinstance(reply, AIMessage | str | BaseException):  # pyright: ignore[reportUnnecessaryIsInstance] - hosts may not type-check
+                raise OptionError(option="replies", value=reply, expected="AIMessages, texts or exceptions")
+        self._script = _Script(replies)
+
+    @property
+    def requests(self) -> list[SentRequest]:
+        """What the model was sent so far, in order: each is the list of messages, with the tools that were offered."""
+        return self._script.requests
+
+    def assert_complete(self) -> None:
+        """Check that every reply was used.
+
+        Raises:
+            AssertionError: Some replies are left.
+        """
+        asked, replies = len(self._script.requests), len(self._script.replies)
+        if asked < replies:
+            raise AssertionError(f"The script has {replies} replies and was asked for {asked} of them.")
+
+    async def _answer(self, request: ModelRequest) -> AIMessage:
+        reply = self._script.next(SentRequest(request))
+        if isinstance(reply, BaseException):
+            raise reply
+        return AIMessage(reply) if isinstance(reply, str) else reply
+
+
+class FunctionModel(BaseChatModel):
+    """A model whose reply a function computes from the messages; for tests that depend on the history.
+
+    Args:
+        function: Takes the messages of a request; returns the reply, or text as shorthand; may be asynchronous.
+        options: What ``BaseChatModel`` takes, such as ``text_calls`` and ``nudge``.
+    """
+
+    def __init__(
+        self, function: Callable[[list[Message]], AIMessage | str | Awaitable[AIMessage | str]], **options: Any
+    ) -> None:
+        super().__init__(**options)
+        self._function = function
+
+    async def _answer(self, request: ModelRequest) -> AIMessage:
+        reply = self._function(list(request.messages))
+        if inspect.isawaitable(reply):
+            reply = await reply
+        if isinstance(reply, str):
+            return AIMessage(reply)
+        if not isinstance(reply, AIMessage):  # pyright: ignore[reportUnnecessaryIsInstance] - hosts may not type-check
+            raise InputError(
+                problem="The function of a FunctionModel returned no reply", value=reply, remedy="Return an AIMessage."
+            )
+        return reply
