@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO_READY := $(DEMO_VENV)/.ready
 BENCH_READY := $(VENV)/.ready-bench
-CODE := src tests scripts benchmarks
+CODE := src tests scripts benchmarks examples
 
 export PYTHON
 

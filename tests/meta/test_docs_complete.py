@@ -1,0 +1,146 @@
+"""The documentation says everything there is to say, and nothing that is not so."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+import surehand
+from surehand.errors import SurehandError
+from surehand.outcomes import FailureKind
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+REQUIRED = [
+    f"{letter}{number}"
+    for letter, numbers in {
+        "V": range(1, 8),
+        "T": range(1, 9),
+        "N": range(1, 16),
+        "F": range(1, 5),
+        "G": range(1, 6),
+        "A": range(1, 5),
+        "P": range(1, 9),
+    }.items()
+    for number in numbers
+]
+
+
+def descendants(cls: type[SurehandError]) -> Iterator[type[SurehandError]]:
+    """The class and all classes below it."""
+    yield cls
+    yield from chain.from_iterable(descendants(child) for child in cls.__subclasses__())
+
+
+def error_classes() -> list[type[SurehandError]]:
+    """Every public error class of the package."""
+    for module in pkgutil.walk_packages(surehand.__path__, "surehand."):
+        if ".cli" not in module.name and not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    ours = [cls for cls in descendants(SurehandError) if cls.__module__.startswith("surehand.")]
+    return [cls for cls in ours if not cls.__name__.startswith("_")]
+
+
+def section(page: str, heading: str) -> str:
+    """The text under a heading of the second level; empty without one."""
+    match = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL)
+    return match[1] if match else ""
+
+
+@pytest.mark.parametrize("cls", error_classes(), ids=lambda cls: cls.__name__)
+def test_every_error_class_is_explained_under_its_code(cls: type[SurehandError]) -> None:
+    page = (DOCS / "errors.md").read_text(encoding="utf-8")
+
+    assert f"`{cls.__name__}`" in section(page, cls.code)
+
+
+def test_no_two_error_classes_share_a_code() -> None:
+    codes = [cls.code for cls in error_classes()]
+
+    assert len(codes) == len(set(codes))
+
+
+def test_every_section_of_the_errors_page_belongs_to_an_error() -> None:
+    page = (DOCS / "errors.md").read_text(encoding="utf-8")
+
+    assert set(re.findall(r"^## (\w+)$", page, re.MULTILINE)) == {cls.code for cls in error_classes()}
+
+
+@pytest.mark.parametrize("kind", FailureKind)
+def test_every_failure_kind_is_explained(kind: FailureKind) -> None:
+    assert f"`{kind}`" in (DOCS / "how-to/errors.md").read_text(encoding="utf-8")
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    pages = "\n".join((DOCS / name).read_text(encoding="utf-8") for name in ("reference/index.md", "errors.md"))
+
+    assert [name for name in surehand.__all__ if not re.search(rf"`{re.escape(name)}\b", pages)] == []
+
+
+def test_every_requirement_has_a_row() -> None:
+    page = (DOCS / "requirements.md").read_text(encoding="utf-8")
+
+    assert re.findall(r"^\| ([A-Z]\d+) \|", page, re.MULTILINE) == REQUIRED
+
+
+def test_every_requirement_is_proved_by_a_test() -> None:
+    page = (DOCS / "requirements.md").read_text(encoding="utf-8")
+
+    assert re.findall(r"^\| ([A-Z]\d+) \|.*\| later \|$", page, re.MULTILINE) == []
+
+
+def test_every_behaviour_has_one_row() -> None:
+    page = (DOCS / "behaviours.md").read_text(encoding="utf-8")
+
+    ids = re.findall(r"^\| ([A-Z]+-\d\d) \| \[[^]]+\]\(https://[^)]+\) \|", page, re.MULTILINE)
+
+    assert (len(ids), len(set(ids))) == (139, 139)
+
+
+def test_proofs_in_the_documentation_are_those_of_the_tests() -> None:
+    command = [sys.executable, str(ROOT / "scripts/proofs.py"), "--check"]
+
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert result.returncode == 0, result.stdout
+
+
+@pytest.mark.parametrize("path", sorted((DOCS / "decisions").glob("0*.md")), ids=lambda path: path.stem)
+def test_decisions_are_short_and_say_what_they_cost(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+
+    assert len(text.splitlines()) <= 40
+    assert [part for part in ("**Context.**", "**Options.**", "**Choice.**", "**Cost.**") if part not in text] == []
+
+
+def headings(path: Path) -> list[str]:
+    """The recipes that ``make help`` lists."""
+    return re.findall(r"^([a-z-]+):.*?## ", path.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_every_recipe_explains_itself() -> None:
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    phony = re.search(r"^\.PHONY: (.*)$", text, re.MULTILINE)
+
+    assert phony is not None
+    assert set(phony[1].split()) == set(headings(ROOT / "Makefile"))
+
+
+def test_every_test_is_typed() -> None:
+    untyped = [
+        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("test_") and node.returns is None
+    ]
+
+    assert untyped == []

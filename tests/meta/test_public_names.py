@@ -1,0 +1,60 @@
+"""What ``import surehand`` offers is complete, sorted and documented."""
+
+from __future__ import annotations
+
+import inspect
+from types import ModuleType
+
+import pytest
+
+import surehand
+import surehand.arguments
+import surehand.testing
+
+PUBLIC_MODULES = [surehand, surehand.arguments, surehand.testing]
+
+
+@pytest.mark.parametrize("module", PUBLIC_MODULES, ids=lambda module: module.__name__)
+def test_all_is_sorted_without_repetition(module: ModuleType) -> None:
+    assert list(module.__all__) == sorted(set(module.__all__))
+
+
+@pytest.mark.parametrize("module", PUBLIC_MODULES, ids=lambda module: module.__name__)
+def test_every_name_in_all_can_be_imported(module: ModuleType) -> None:
+    assert [name for name in module.__all__ if not hasattr(module, name)] == []
+
+
+@pytest.mark.parametrize("module", PUBLIC_MODULES, ids=lambda module: module.__name__)
+def test_every_public_name_of_the_module_is_in_all(module: ModuleType) -> None:
+    public = {
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and not inspect.ismodule(value) and name != "annotations"
+    }
+
+    assert public - set(module.__all__) == set()
+
+
+@pytest.mark.parametrize("module", PUBLIC_MODULES, ids=lambda module: module.__name__)
+def test_every_public_class_and_function_has_a_docstring(module: ModuleType) -> None:
+    objects = {name: getattr(module, name) for name in module.__all__}
+
+    silent = [
+        name
+        for name, value in objects.items()
+        if (inspect.isclass(value) or inspect.isroutine(value)) and not (value.__doc__ or "").strip()
+    ]
+    assert silent == []
+
+
+@pytest.mark.parametrize("module", PUBLIC_MODULES, ids=lambda module: module.__name__)
+def test_every_public_method_has_a_docstring_or_inherits_one(module: ModuleType) -> None:
+    silent = [
+        f"{name}.{attribute}"
+        for name in module.__all__
+        if inspect.isclass(owner := getattr(module, name)) and owner.__module__.startswith("surehand")
+        for attribute, value in vars(owner).items()
+        if not attribute.startswith("_") and inspect.isroutine(value) and not inspect.getdoc(getattr(owner, attribute))
+    ]
+
+    assert silent == []
