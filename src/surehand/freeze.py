@@ -6,6 +6,9 @@ was considered and left: C code reads past the methods of a ``dict`` or ``list``
 it is to protect.
 """
 
+# Values of any type are read here, and isinstance() narrows Any to a container of unknown items.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+
 from __future__ import annotations
 
 import copy
@@ -40,7 +43,8 @@ class ReadOnlyError(RunError, TypeError):
     def __init__(self, *, act: str, place: str = "") -> None:
         what = f"The state's {place!r}" if place else "The state"
         super().__init__(
-            f"{what} is read-only here: {act!r} is not possible. Copy what you need, and return the change as an update.",
+            f"{what} is read-only here: {act!r} is not possible. "
+            "Copy what you need, and return the change as an update.",
             act=act,
             place=place,
         )
@@ -48,7 +52,7 @@ class ReadOnlyError(RunError, TypeError):
 
 def _refusing(act: str) -> Callable[..., NoReturn]:
     def refuse(self: Any, *_: Any, **__: Any) -> NoReturn:
-        raise ReadOnlyError(act=act, place=getattr(self, "_place", ""))
+        raise ReadOnlyError(act=act, place=getattr(self, "place", ""))
 
     refuse.__name__ = act
     return refuse
@@ -57,8 +61,9 @@ def _refusing(act: str) -> Callable[..., NoReturn]:
 class FrozenDict(dict[Any, Any]):
     """A dict that cannot be changed. Copies of it are ordinary dicts."""
 
-    __slots__ = ("_place",)
-    _place: str
+    __slots__ = ("place",)
+    place: str
+    """The key of the state that it belongs to."""
 
     __setitem__ = _refusing("[]=")
     __delitem__ = _refusing("del")
@@ -70,6 +75,7 @@ class FrozenDict(dict[Any, Any]):
     update = _refusing("update")
 
     def copy(self) -> dict[Any, Any]:
+        """An ordinary dict of the same items."""
         return dict(self)
 
     def __copy__(self) -> dict[Any, Any]:
@@ -85,8 +91,9 @@ class FrozenDict(dict[Any, Any]):
 class FrozenList(list[Any]):
     """A list that cannot be changed. Copies of it are ordinary lists."""
 
-    __slots__ = ("_place",)
-    _place: str
+    __slots__ = ("place",)
+    place: str
+    """The key of the state that it belongs to."""
 
     __setitem__ = _refusing("[]=")
     __delitem__ = _refusing("del")
@@ -102,6 +109,7 @@ class FrozenList(list[Any]):
     sort = _refusing("sort")
 
     def copy(self) -> list[Any]:
+        """An ordinary list of the same items."""
         return list(self)
 
     def __copy__(self) -> list[Any]:
@@ -117,8 +125,9 @@ class FrozenList(list[Any]):
 class FrozenSet(set[Any]):
     """A set that cannot be changed. Copies of it are ordinary sets."""
 
-    __slots__ = ("_place",)
-    _place: str
+    __slots__ = ("place",)
+    place: str
+    """The key of the state that it belongs to."""
 
     __iand__ = _refusing("&=")
     __ior__ = _refusing("|=")
@@ -135,6 +144,7 @@ class FrozenSet(set[Any]):
     update = _refusing("update")
 
     def copy(self) -> set[Any]:
+        """An ordinary set of the same items."""
         return set(self)
 
     def __copy__(self) -> set[Any]:
@@ -171,32 +181,32 @@ def freeze(value: T, *, place: str = "") -> T:
     return cast("T", _frozen(value, place, {}))
 
 
-def _frozen(value: Any, place: str, done: dict[int, Any]) -> Any:
-    kind = type(value)
+def _frozen(value: Any, place: str, done: dict[int, Any]) -> Any:  # noqa: PLR0911 - one line a kind of value
+    kind: Any = type(value)
     if kind in _ATOM_TYPES:
         return value
     known = done.get(id(value))
     if known is not None:
         return known
     if isinstance(value, dict):
-        return _frozen_dict(cast("dict[Any, Any]", value), place, done)
+        return _frozen_dict(value, place, done)
     if isinstance(value, list):
-        return _frozen_list(cast("list[Any]", value), place, done)
+        return _frozen_list(value, place, done)
     if isinstance(value, _ATOMS):
         return value
     if isinstance(value, tuple):
-        items = [_frozen(item, place, done) for item in cast("tuple[Any, ...]", value)]
+        items = [_frozen(item, place, done) for item in value]
         return kind._make(items) if hasattr(kind, "_make") else tuple(items)
     if isinstance(value, set):
-        frozen = FrozenSet(cast("set[Any]", value))
-        frozen._place = place  # noqa: SLF001
+        frozen = FrozenSet(value)
+        frozen.place = place
         return frozen
     return _frozen_object(value, place, done)
 
 
 def _frozen_dict(value: dict[Any, Any], place: str, done: dict[int, Any]) -> FrozenDict:
     frozen = FrozenDict()
-    frozen._place = place  # noqa: SLF001 - the class and its maker are one
+    frozen.place = place
     done[id(value)] = frozen
     put = super(FrozenDict, frozen).__setitem__
     for key, item in value.items():
@@ -206,7 +216,7 @@ def _frozen_dict(value: dict[Any, Any], place: str, done: dict[int, Any]) -> Fro
 
 def _frozen_list(value: list[Any], place: str, done: dict[int, Any]) -> FrozenList:
     frozen = FrozenList()
-    frozen._place = place  # noqa: SLF001
+    frozen.place = place
     done[id(value)] = frozen
     super(FrozenList, frozen).extend([_frozen(item, place, done) for item in value])
     return frozen
@@ -216,11 +226,11 @@ def _frozen_list(value: list[Any], place: str, done: dict[int, Any]) -> FrozenLi
 
 
 def _frozen_object(value: Any, place: str, done: dict[int, Any]) -> Any:
-    kind = type(value)
+    kind: Any = type(value)
     if isinstance(value, Mapping) and not hasattr(value, "__dict__"):  # a mapping proxy and its like
-        return _frozen_dict(dict(cast("Mapping[Any, Any]", value)), place, done)
+        return _frozen_dict(dict(value), place, done)
     try:
-        if not kind.__dictoffset__ and kind.__setattr__ is not object.__setattr__:
+        if not kind.__dictoffset__ and _refuses_assignment(kind):
             return _frozen_value(value, kind, place, done)
         if is_dataclass(kind) or hasattr(kind, "__pydantic_fields__"):
             return _frozen_record(value, kind, place, done)
@@ -229,9 +239,14 @@ def _frozen_object(value: Any, place: str, done: dict[int, Any]) -> Any:
         return value
 
 
-def _frozen_value(value: Any, kind: type, place: str, done: dict[int, Any]) -> Any:
+def _refuses_assignment(kind: Any) -> bool:
+    own: Any = kind.__setattr__
+    return own is not object.__setattr__
+
+
+def _frozen_value(value: Any, kind: Any, place: str, done: dict[int, Any]) -> Any:
     """A slotted value that refuses assignment by itself, such as a message: the same with frozen fields."""
-    frozen = kind.__new__(kind)
+    frozen = _empty(kind)
     done[id(value)] = frozen
     for slot in _slots_of(kind):
         if hasattr(value, slot):
@@ -239,7 +254,7 @@ def _frozen_value(value: Any, kind: type, place: str, done: dict[int, Any]) -> A
     return frozen
 
 
-def _frozen_record(value: Any, kind: type, place: str, done: dict[int, Any]) -> Any:
+def _frozen_record(value: Any, kind: Any, place: str, done: dict[int, Any]) -> Any:
     """A dataclass or pydantic model as an instance of a subclass that refuses assignment."""
     read_only = _read_only_class(kind)
     frozen = _twin(value, read_only)
@@ -252,33 +267,49 @@ def _frozen_record(value: Any, kind: type, place: str, done: dict[int, Any]) -> 
 
 
 @cache
-def _read_only_class(kind: type) -> type:
+def _read_only_class(kind: Any) -> type:
     """A subclass of the same name and layout whose instances cannot be assigned to.
 
     ``__class__`` tells the original, so that such an instance equals the one it was made from.
     """
 
-    def refuse(self: Any, name: str, *_: Any) -> NoReturn:
+    def refuse(_: Any, name: str, *__: Any) -> NoReturn:
         raise ReadOnlyError(act=f".{name} =", place=name)
+
+    def original(_: Any) -> Any:
+        return kind
+
+    def twin(self: Any) -> Any:
+        return _twin(self, kind)
+
+    def deep_twin(self: Any, memo: dict[int, Any]) -> Any:
+        return copy.deepcopy(_twin(self, kind), memo)
+
+    def reduced_twin(self: Any, protocol: Any) -> Any:
+        return _twin(self, kind).__reduce_ex__(protocol)
 
     namespace: dict[str, Any] = {
         "__slots__": (),
         "__module__": kind.__module__,
         "__qualname__": kind.__qualname__,
-        "__class__": property(lambda _: kind),
+        "__class__": property(original),
         "__setattr__": refuse,
         "__delattr__": refuse,
-        "__copy__": lambda self: _twin(self, kind),
-        "__deepcopy__": lambda self, memo: copy.deepcopy(_twin(self, kind), memo),
-        "__reduce_ex__": lambda self, protocol: _twin(self, kind).__reduce_ex__(protocol),
+        "__copy__": twin,
+        "__deepcopy__": deep_twin,
+        "__reduce_ex__": reduced_twin,
     }
     made: type = type(kind)(kind.__name__, (kind,), namespace)
     return made
 
 
-def _twin(value: Any, kind: type) -> Any:
-    """An instance of ``kind`` with the very fields of the value."""
-    twin = kind.__new__(kind)
+def _empty(kind: Any) -> Any:
+    return kind.__new__(kind)
+
+
+def _twin(value: Any, kind: Any) -> Any:
+    """An instance of ``kind`` with the same fields of the value."""
+    twin = _empty(kind)
     for slot in _slots_of(kind):
         if hasattr(value, slot):
             object.__setattr__(twin, slot, getattr(value, slot))
@@ -295,7 +326,7 @@ def _unwritable(value: Any) -> Any:
 
 
 @cache
-def _slots_of(kind: type) -> tuple[str, ...]:
+def _slots_of(kind: Any) -> tuple[str, ...]:
     """The names of all slots of a class, as they are in its namespace (a private one is mangled there)."""
     return tuple(
         name for base in kind.__mro__ for name, member in vars(base).items() if isinstance(member, MemberDescriptorType)
@@ -314,7 +345,7 @@ def thaw(value: T) -> T:
 
 
 def _thawed(value: Any) -> Any:
-    kind = type(value)
+    kind: Any = type(value)
     if kind in _ATOM_TYPES:
         return value
     if kind in (FrozenDict, dict):

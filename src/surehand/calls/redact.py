@@ -105,7 +105,7 @@ Shape = Callable[[str], str]
 
 
 def _shape(pattern: str, to: str = REDACTED, *, only_with: str = "", flags: int = 0) -> Shape:
-    """A replacement by pattern; ``only_with`` is a text without which the pattern cannot match, and is cheap to find."""
+    """A replacement by pattern; without the text ``only_with``, which is cheap to find, the pattern cannot match."""
     compiled = re.compile(pattern, flags)
 
     def replace(text: str) -> str:
@@ -140,7 +140,8 @@ _LABELLED: Final = re.compile(
     rf"""(?P<name>{_NAMES}{_NAME_END}\\?["']?[ \t]{{0,4}}:[ \t]{{0,4}})"""
     # After a colon prose may follow ("password: must be long"): a bare word counts only when it is no plain word, or
     # when nothing follows it.
-    r"""(?P<value>\\?"[^"\n]{1,2000}"|'[^'\n]{1,2000}'|(?:Bearer |Basic )?(?=[^\s,;&)}\]]{0,200}[\d$!@#%^*+/])[^\s,;&)}\]]+"""
+    r"""(?P<value>\\?"[^"\n]{1,2000}"|'[^'\n]{1,2000}'|(?:Bearer |Basic )?"""
+    r"""(?=[^\s,;&)}\]]{0,200}[\d$!@#%^*+/])[^\s,;&)}\]]+"""
     r"""|[^\s,;&)}\]"']+(?=[ \t]{0,4}(?:$|[\r\n,;&)}\]])))""",
     re.IGNORECASE,
 )
@@ -154,14 +155,18 @@ def _hide_assigned(text: str) -> str:
 
 _SHAPES: Final[tuple[Shape, ...]] = (
     _shape(
-        r"-----BEGIN [A-Z0-9 ]{1,40}-----.*?(?:-----END [A-Z0-9 ]{1,40}-----|\Z)", only_with="-----BEGIN ", flags=re.S
+        r"-----BEGIN [A-Z0-9 ]{1,40}-----.*?(?:-----END [A-Z0-9 ]{1,40}-----|\Z)",
+        only_with="-----BEGIN ",
+        flags=re.DOTALL,
     ),
     _shape(r"Traceback \(most recent call last\):(?:\r?\n[ \t]+[^\n]*)*", only_with="Traceback"),
     _shape(r'File "[^"\n]{1,1000}", line \d+(?:, in [^\s]{1,200})?', only_with='File "'),
     # The whole of a URL's user information, up to the last @ of the authority; then passwords with a slash in them.
     _shape(r"://[^\s/?#'\"<>]{1,1000}@", f"://{REDACTED}@", only_with="@"),
     _shape(r"://[^\s/?#'\"<>:@]{1,200}:(?!\d{1,5}/)[^\s'\"<>@]{1,200}@", f"://{REDACTED}@", only_with="@"),
-    _shape(r"\b(Bearer|Basic)[ \t]+(?=[^\s]{0,200}[\d=])[A-Za-z0-9+/=._~-]{8,}", rf"\1 {REDACTED}", flags=re.I),
+    _shape(
+        r"\b(Bearer|Basic)[ \t]+(?=[^\s]{0,200}[\d=])[A-Za-z0-9+/=._~-]{8,}", rf"\1 {REDACTED}", flags=re.IGNORECASE
+    ),
     _shape(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{2,}(?:\.[A-Za-z0-9_-]*)?", only_with="eyJ"),
     _shape(
         r"(?<![A-Za-z0-9])(?:[spr]k[-_][A-Za-z0-9_-]{16,}|gh[a-z]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}"
@@ -169,7 +174,7 @@ _SHAPES: Final[tuple[Shape, ...]] = (
         r"|AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{16,}|hf_[A-Za-z0-9]{16,}|npm_[A-Za-z0-9]{16,}|SG\.[A-Za-z0-9_.-]{16,})"
     ),
     _hide_assigned,
-    _shape(r"\bfile://[^\s'\"<>]+", only_with="file://", flags=re.I),
+    _shape(r"\bfile://[^\s'\"<>]+", only_with="file://", flags=re.IGNORECASE),
     _shape(rf"(?<=')/(?:{_ROOTS})/[^'\n]{{0,1000}}(?=')|(?<=\")/(?:{_ROOTS})/[^\"\n]{{0,1000}}(?=\")", only_with="/"),
     _shape(rf"(?<![\w.@+:/~-])/(?:{_ROOTS})(?:/[^\s'\"<>|:;,)\]}}]*)", only_with="/"),
     _shape(r"(?<![\w.@+:/~-])/(?:[\w.@+-]+/)+[\w.@+-]*\.[A-Za-z]\w{0,5}\b", only_with="/"),
@@ -230,12 +235,20 @@ def leaf_errors(error: BaseException, *, limit: int = 1_000) -> list[BaseExcepti
         if not waiting:
             break
         current = waiting.pop()
-        inner = list(current.exceptions) if isinstance(current, BaseExceptionGroup) else []
+        inner = _inner_errors(current)
         if inner:
             waiting += reversed(inner)
         else:
             leaves.append(current)
     return leaves or [error]
+
+
+def _inner_errors(error: BaseException) -> list[BaseException]:
+    return (
+        list(cast("BaseExceptionGroup[BaseException]", error).exceptions)
+        if isinstance(error, BaseExceptionGroup)
+        else []
+    )
 
 
 def _described(error: BaseException, redactor: Redactor) -> str:
@@ -253,7 +266,7 @@ def _message(error: BaseException) -> str:
     try:
         if isinstance(error, KeyError) and len(error.args) == 1:
             return _missing_key(error.args[0])
-        return str(error)
+        return str.__str__(str(error))
     except Exception:  # noqa: BLE001 - the exception's own code
         return "its message could not be read"
 
@@ -261,7 +274,7 @@ def _message(error: BaseException) -> str:
 def _missing_key(key: object) -> str:
     """``KeyError('x')`` says only ``'x'``; a sentence as the key is a message already."""
     if isinstance(key, str) and " " in key.strip():
-        return key
+        return str.__str__(key)
     return "" if key == "" else f"the key {key!r} was not found"
 
 

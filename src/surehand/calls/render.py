@@ -6,6 +6,9 @@ else is first brought to plain data by ``_Reader``, which asks a value for its o
 answer as hostile: a value may raise, lie, be endless, or contain itself.
 """
 
+# Values of any type are read here, and isinstance() narrows Any to a container of unknown items.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+
 from __future__ import annotations
 
 import base64
@@ -42,12 +45,17 @@ MAX_ITEMS: Final = 10_000
 """The most items that are taken from an iterator, which may be endless."""
 MAX_NOTES: Final = 20
 """The most notes on one value."""
+MAX_BITS: Final = 14_000
+"""The longest integer that is written in decimal digits: the interpreter converts at most 4,300 of them."""
 CUT: Final = "…"
 """Stands for what was not read."""
 
 
 class Rendered(NamedTuple):
-    """A result as the model is given it. (A named tuple because it is built for every call: a third of the cost.)"""
+    """A result as the model is given it.
+
+    A named tuple and not a dataclass because one is built for every call, at a third of the cost.
+    """
 
     content: str | list[dict[str, Any]]
     """Never empty, always well-formed."""
@@ -67,11 +75,20 @@ def render_value(value: Any, *, max_output: int | None) -> Rendered:
         max_output: The most characters the model is given; None for no limit. Over it the content is the head and the
             tail with a notice of the sizes between them, and the whole value is the artifact.
     """
+    try:
+        return _rendered(value, max_output)
+    except Exception as error:  # noqa: BLE001 - the value's own code: even asking for its type may fail
+        kind = type_name(type(value))
+        note = f"$: reading it raised {type(error).__name__}, only its type is shown"
+        return Rendered(_encode({"type": kind}), value, True, (note,))
+
+
+def _rendered(value: Any, max_output: int | None) -> Rendered:
     if type(value) is str:
         return _text(value, value, (), max_output)
     if value is None:
         return _NOTHING
-    if type(value) is list and _may_be_blocks(value):
+    if type(value) is list and value and _is_typed(value[0]):
         blocks = _blocks(value, max_output)
         if blocks is not None:
             return blocks
@@ -165,13 +182,15 @@ _BLOCK_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """Block types that providers know, each with the fields of which one has to be there. The field tells a block from a
 record that only happens to have a ``type``, such as ``{"type": "file", "name": "a.txt"}`` in a directory listing."""
+_TYPES: Final = tuple(_BLOCK_FIELDS)
 _TEXT_BLOCKS: Final = frozenset({"text", "input_text"})
 _COUNTED_BLOCKS: Final = frozenset({"text", "input_text", "json", "search_result", "custom_tool_call_output"})
 """Blocks whose size counts as characters. An image or a file cannot be cut without destroying it."""
 
 
-def _may_be_blocks(value: list[Any]) -> bool:
-    return bool(value) and all(type(item) is dict or isinstance(item, Mapping) for item in value)
+def _is_typed(item: Any) -> bool:
+    """Whether a list that begins with the item may be one of content blocks: a quick look before the thorough one."""
+    return isinstance(item, Mapping) and item.get("type") in _TYPES
 
 
 def _is_block(block: object) -> bool:
@@ -394,8 +413,7 @@ def _scalar(reader: _Reader, value: Any, path: Path) -> Any:
 
 
 def _whole_number(reader: _Reader, number: int, path: Path) -> int | str:
-    # Up to about 4,300 digits, the interpreter's own bound on conversions; 10 bits are three digits and a bit.
-    if number.bit_length() < 14_000:
+    if number.bit_length() < MAX_BITS:
         return number
     reader.note(path, "the integer is too long for decimal digits, it is written as hexadecimal text")
     return hex(number)
@@ -444,8 +462,8 @@ _WRITTEN_AS_TEXT: Final = (
 """Types whose text says everything about them; a Decimal as a JSON number would lose digits."""
 
 
-def _written(reader: _Reader, value: Any, path: Path) -> Any:
-    return str(value) if isinstance(value, _WRITTEN_AS_TEXT) else _NOT_MINE
+def _written(_: _Reader, value: Any, __: Path) -> Any:
+    return str.__str__(str(value)) if isinstance(value, _WRITTEN_AS_TEXT) else _NOT_MINE
 
 
 def _binary(reader: _Reader, value: Any, path: Path) -> Any:
@@ -642,12 +660,12 @@ def _without_meaning(reader: _Reader, value: Any, path: Path) -> Any:
 
 
 def _own_text(value: Any) -> str | None:
-    kind = type(value)
+    kind: Any = type(value)
     if kind.__module__ == "builtins":  # functions, coroutines, modules: their text is an address or a path
         return None
     if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
         return None
-    text = str(value)
+    text = str.__str__(str(value))
     return None if " at 0x" in text or not text.strip() else text
 
 
