@@ -244,11 +244,10 @@ def leaf_errors(error: BaseException, *, limit: int = 1_000) -> list[BaseExcepti
 
 
 def _inner_errors(error: BaseException) -> list[BaseException]:
-    return (
-        list(cast("BaseExceptionGroup[BaseException]", error).exceptions)
-        if isinstance(error, BaseExceptionGroup)
-        else []
-    )
+    if not isinstance(error, BaseExceptionGroup):
+        return []
+    # By way of the base class, whatever a subclass does to the attribute.
+    return list(vars(BaseExceptionGroup)["exceptions"].__get__(error))
 
 
 def _described(error: BaseException, redactor: Redactor) -> str:
