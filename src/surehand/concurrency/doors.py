@@ -34,18 +34,17 @@ def run_sync(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
         BaseException: Whatever the coroutine raises, the same object; KeyboardInterrupt always gets through.
     """
     try:
-        running = asyncio.get_running_loop()
+        asyncio.get_running_loop()
     except RuntimeError:
         return _kept_runner().run(_started(make), context=contextvars.copy_context())
     _warn_once()
-    background = _background_loop()
-    if running is background.loop:  # a sync door inside the background loop itself: it must not wait for itself
-        background = _BackgroundLoop()
-        try:
-            return background.run(make)
-        finally:
-            background.close()
-    return background.run(make)
+    if not getattr(_threads, "is_background", False):
+        return _background_loop().run(make)
+    own = _BackgroundLoop()  # a sync door inside a background loop: that one must not wait for itself
+    try:
+        return own.run(make)
+    finally:
+        own.close()
 
 
 _is_sync: ContextVar[bool] = ContextVar("surehand_is_sync", default=False)
@@ -115,6 +114,7 @@ class _BackgroundLoop:
         self._thread.start()
 
     def _serve(self) -> None:
+        _threads.is_background = True
         asyncio.set_event_loop(self.loop)
         self.loop.run_forever()
 

@@ -1,0 +1,71 @@
+"""Telling the host what happens to its calls: events for programs, log lines for people."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from surehand.events import Event
+from surehand.outcomes import Outcome
+
+if TYPE_CHECKING:
+    from surehand.calls.call import Call
+
+__all__ = ["announce", "log_attempt", "log_outcome"]
+
+logger = logging.getLogger("surehand.calls")
+
+E = TypeVar("E", bound=Event)
+
+
+def announce(call: Call, kind: type[E], **fields: Any) -> None:
+    """Give an event to the host's listener, if there is one; what it raises is logged."""
+    listener = call.turn.host.listener
+    if listener is None:
+        return
+    try:
+        listener(kind(call_id=call.id, tool_name=call.name, **fields))
+    except Exception:  # the host's listener must not cost the call its answer
+        logger.exception("listener %r failed on %s", listener, kind.__name__)
+
+
+def log_attempt(call: Call, number: int) -> None:
+    """Say that a body is about to start; at DEBUG."""
+    if logger.isEnabledFor(logging.DEBUG):
+        logger.debug("%s: attempt %d of tool %s", call.id, number, call.name, extra=_extra(call))
+
+
+def log_outcome(call: Call, outcome: Outcome) -> None:
+    """Say how a call ended.
+
+    A success is a DEBUG line. A failure is a WARNING with the exception's class and place and the error id, but not its
+    text, which may hold secrets; the whole traceback is there at DEBUG.
+    """
+    if outcome.kind is None:
+        if logger.isEnabledFor(logging.DEBUG):
+            logger.debug("%s: tool %s succeeded", call.id, call.name, extra=_extra(call))
+        return
+    logger.warning(
+        "%s: tool %s ended as %s%s%s",
+        call.id,
+        call.name,
+        outcome.kind,
+        "" if outcome.error_id is None else f" (error {outcome.error_id})",
+        "" if outcome.error is None else f": {_class_and_place(outcome.error)}",
+        extra=_extra(call),
+    )
+    if outcome.error is not None and logger.isEnabledFor(logging.DEBUG):
+        logger.debug("%s: error %s in full", call.id, outcome.error_id, exc_info=outcome.error, extra=_extra(call))
+
+
+def _extra(call: Call) -> dict[str, Any]:
+    return {"tool_call_id": call.id, "tool": call.name, "node_tags": call.turn.host.tags}
+
+
+def _class_and_place(error: BaseException) -> str:
+    name = type(error).__qualname__
+    if error.__traceback__ is None:
+        return name
+    frame = traceback.extract_tb(error.__traceback__, limit=-1)[0]
+    return f"{name} at {frame.filename}:{frame.lineno} in {frame.name}"

@@ -1,0 +1,95 @@
+"""How a call comes to its outcome when it fails."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from dataclasses import replace
+from typing import Final
+
+from surehand.calls.call import Call
+from surehand.calls.redact import describe_exception
+from surehand.calls.rules import GOVERNED, as_exception, told
+from surehand.concurrency import WorkersExhausted
+from surehand.errors import ApprovalRequired, InvalidArguments, MalformedArguments, ModelRetry, ToolException
+from surehand.outcomes import FailureKind, Outcome
+from surehand.policy import Unset
+
+__all__ = ["classify", "failed", "governed", "internal"]
+
+_SILENT: Final = "The tool failed without saying why."
+
+
+def failed(call: Call, kind: FailureKind, text: str, *, error: BaseException | None = None) -> Call:
+    """The call, ended by what the model did or by a limit: always answered."""
+    own = call.tool.own_rule if call.tool is not None else None
+    outcome = Outcome(kind=kind, text=text, error=error, repairs=call.repairs)
+    if kind is FailureKind.INVALID_ARGUMENTS and own is not None and not isinstance(own, Unset):
+        text = told(outcome, (own,), call_id=call.id, tool=call.name) or text
+    return call._replace(outcome=Outcome(kind=kind, text=text, error=error, repairs=call.repairs))
+
+
+def internal(call: Call, what: str, error: BaseException) -> Call:
+    """The call, ended by our wiring or the host's: not the model's fault, and no use in trying again."""
+    error_id = new_error_id()
+    text = f"{what} because of a fault in the application, not in your arguments. Do not retry. [error {error_id}]"
+    outcome = Outcome(kind=FailureKind.INTERNAL, text=text, error=error, error_id=error_id, repairs=call.repairs)
+    return governed(call, outcome)
+
+
+def governed(call: Call, outcome: Outcome) -> Call:
+    """The call with this outcome, in the words of the host's rule, or marked to be raised where no rule tells it."""
+    if outcome.kind not in GOVERNED or call.tool is None:
+        return call._replace(outcome=outcome)
+    text = told(outcome, call.tool.rules, call_id=call.id, tool=call.name)
+    if text is None:
+        error = as_exception(outcome, call_id=call.id, tool=call.name)
+        return call._replace(outcome=outcome, raises=error)
+    if text != outcome.text:
+        outcome = replace(outcome, text=text)
+    return call._replace(outcome=outcome)
+
+
+def classify(call: Call, error: BaseException) -> Outcome:
+    """The outcome that an exception of the body stands for."""
+    match error:
+        case ModelRetry():
+            return _said(FailureKind.INVALID_ARGUMENTS, error)
+        case ToolException():
+            return _said(FailureKind.TOOL_ERROR, error, retryable=error.retryable)
+        case ApprovalRequired():
+            return _said(FailureKind.DENIED, error)
+        case InvalidArguments() | MalformedArguments():  # a tool that calls another tool with the model's arguments
+            return _said(FailureKind.EXCEPTION, error)
+        case asyncio.CancelledError():
+            return _unexpected(FailureKind.CANCELLED, "The tool cancelled itself.", error)
+        case WorkersExhausted():
+            return Outcome(
+                kind=FailureKind.LIMIT,
+                text="Too many earlier calls that timed out are still running, so this one was not started.",
+            )
+        case _:
+            return _unexpected(FailureKind.EXCEPTION, describe_exception(error, call.turn.redactor(call)), error)
+
+
+def timed_out(call: Call, seconds: float, *, is_still_running: bool) -> Outcome:
+    """The outcome of a body that did not end in time."""
+    fate = "It may still be running, and may still have an effect." if is_still_running else "It was stopped."
+    text = f"The tool did not answer within {seconds:g} seconds. {fate}"
+    return _unexpected(FailureKind.TIMEOUT, text, None)
+
+
+def new_error_id() -> str:
+    """Eight characters that join the model's text and the developer's log."""
+    return uuid.uuid4().hex[:8]
+
+
+def _said(kind: FailureKind, error: Exception, *, retryable: bool = False) -> Outcome:
+    return Outcome(
+        kind=kind, text=str(error).strip() or _SILENT, error=error, error_id=new_error_id(), retryable=retryable
+    )
+
+
+def _unexpected(kind: FailureKind, text: str, error: BaseException | None) -> Outcome:
+    error_id = new_error_id()
+    return Outcome(kind=kind, text=f"{text} [error {error_id}]", error=error, error_id=error_id)

@@ -1,0 +1,105 @@
+"""Filling the parameters of a tool that the model does not see."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from surehand.calls.announce import announce
+from surehand.calls.call import Call
+from surehand.control import current_runtime
+from surehand.errors import ToolDefinitionError
+from surehand.events import CallProgressed
+from surehand.policy import Unset
+from surehand.spec import Injection, InjectionKind, ToolContext
+
+__all__ = ["injected_values"]
+
+
+_ABSENT: Final = object()
+
+
+def injected_values(call: Call, attempt: int) -> dict[str, Any]:
+    """The values of the injected parameters by name; those that keep their default are left out.
+
+    Raises:
+        ToolDefinitionError: There is neither a value nor a default for a parameter.
+    """
+    injections = call.tool.spec.body.injections if call.tool else ()
+    values: dict[str, Any] = {}
+    for injection in injections:
+        value = _FILLERS[injection.kind](call, injection, attempt)
+        if value is not _ABSENT:
+            values[injection.parameter] = value
+        elif isinstance(injection.default, Unset):
+            values[injection.parameter] = _nothing(call, injection)
+    return values
+
+
+def _nothing(call: Call, injection: Injection) -> None:
+    if not injection.accepts_none:
+        what = f"{injection.kind}" + (f" {injection.key!r}" if injection.key else "")
+        raise ToolDefinitionError(
+            tool=call.name,
+            problem=f"there is nothing to inject for its parameter {injection.parameter!r} ({what})",
+            remedy="Give the node that state, store or context, or the parameter a default.",
+        )
+
+
+def _call_id(call: Call, injection: Injection, attempt: int) -> Any:  # noqa: ARG001 - one signature for all fillers
+    return call.id
+
+
+def _state(call: Call, injection: Injection, attempt: int) -> Any:  # noqa: ARG001
+    state = call.turn.shown_state
+    return state if injection.key is None else _looked_up(state, injection.key)
+
+
+def _store(call: Call, injection: Injection, attempt: int) -> Any:  # noqa: ARG001
+    return _ABSENT if call.turn.store is None else call.turn.store
+
+
+def _host(call: Call, injection: Injection, attempt: int) -> Any:  # noqa: ARG001
+    return _looked_up(call.turn.context, injection.key or injection.parameter)
+
+
+def _looked_up(source: Any, key: str) -> Any:
+    if isinstance(source, Mapping):
+        return source.get(key, _ABSENT)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return getattr(source, key, _ABSENT)
+
+
+def _context(call: Call, injection: Injection, attempt: int) -> ToolContext:  # noqa: ARG001
+    timeout = call.tool.options.timeout if call.tool else None
+    return ToolContext(
+        call_id=call.id,
+        tool_name=call.name,
+        state=call.turn.shown_state,
+        store=call.turn.store,
+        attempt=attempt,
+        deadline=time.monotonic() + timeout if isinstance(timeout, float | int) else None,
+        idempotency_key=call.key.idempotency_key,
+        context=call.turn.context,
+        on_progress=_reporter(call),
+    )
+
+
+def _reporter(call: Call) -> Callable[[Any], None]:
+    runtime = current_runtime()
+
+    def report(progress: Any) -> None:
+        announce(call, CallProgressed, progress=progress)
+        if runtime is not None and runtime.emit is not None:
+            runtime.emit({"call_id": call.id, "tool": call.name, "progress": progress})
+
+    return report
+
+
+_FILLERS: Final[dict[InjectionKind, Callable[[Call, Injection, int], Any]]] = {
+    InjectionKind.CALL_ID: _call_id,
+    InjectionKind.STATE: _state,
+    InjectionKind.STORE: _store,
+    InjectionKind.CONTEXT: _context,
+    InjectionKind.HOST: _host,
+}

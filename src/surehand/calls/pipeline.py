@@ -1,0 +1,175 @@
+"""What happens to one call, in the order in which it happens.
+
+    gate      cut-off turns are refused whole
+    resolve   name -> tool, never guessed
+    parse     text -> object, lossless or refused
+    validate  object -> typed arguments, all complaints at once
+    authorise a human's approval where it is needed
+    recall    has this very call been answered before?
+    attempt   slot -> timeout -> run -> classify -> retry?
+    render    value -> text or content blocks
+    answer    one tool message with the call's id
+
+Every step takes a call and returns one. A step that ends the call sets its ``outcome``; the steps up to ``attempt``
+are then left out, ``render`` and ``answer`` never are.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from surehand.arguments import validate_arguments
+from surehand.calls.announce import announce
+from surehand.calls.answer import answer, render
+from surehand.calls.attempt import attempt
+from surehand.calls.call import Call
+from surehand.calls.endings import failed, internal
+from surehand.errors import InvalidArguments, MalformedArguments, shown
+from surehand.events import CallStarted
+from surehand.grammar import parse_arguments
+from surehand.outcomes import FailureKind
+
+__all__ = ["PERFORM", "PREPARE", "Step", "prepare", "run_call"]
+
+logger = logging.getLogger("surehand.calls")
+
+Step = Callable[[Call], Call]
+WaitingStep = Callable[[Call], Awaitable[Call]]
+
+_CUT_OFF: Final = {
+    "length": "the output limit",
+    "content_filter": "the provider's content filter",
+}
+
+
+def gate(call: Call) -> Call:
+    """Refuse every call of a reply that was cut off: nobody knows what is missing."""
+    reason = call.turn.message.finish_reason
+    if reason not in _CUT_OFF:
+        return call
+    text = (
+        f"Your reply was cut off by {_CUT_OFF[reason]}, so none of its calls was executed. "
+        "Send the call again, complete and shorter."
+    )
+    return failed(call, FailureKind.TRUNCATED, text)
+
+
+def resolve(call: Call) -> Call:
+    """Find the tool by its name, or by the one name that differs in spelling only."""
+    table = call.turn.host.table
+    tool = table.get(call.name)
+    if tool is not None:
+        return call._replace(tool=tool)
+    tool = table.like(call.name)
+    if tool is not None:
+        repair = f"read the tool name {shown(call.name)} as {tool.spec.name!r}"
+        return call._replace(tool=tool, name=tool.spec.name, repairs=(*call.repairs, repair))
+    near = table.near(call.name)
+    hint = f" Did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
+    text = f"There is no tool named {shown(call.name)}.{hint} The tools are: {table.listed()}. Nothing was executed."
+    return failed(call, FailureKind.UNKNOWN_TOOL, text)
+
+
+def parse(call: Call) -> Call:
+    """Read the arguments as one JSON object, without loss."""
+    try:
+        parsed = parse_arguments(call.raw)
+    except MalformedArguments as error:
+        return failed(call, FailureKind.MALFORMED, error.for_model(), error=error)
+    return call._replace(arguments=parsed.value, repairs=call.repairs + parsed.repairs)
+
+
+def validate(call: Call) -> Call:
+    """Check the arguments against the tool's schema and make them typed values."""
+    tool = call.tool
+    if tool is None:
+        return call
+    try:
+        valid = validate_arguments(
+            tool.spec.schema,
+            call.arguments,
+            tool=tool.spec.name,
+            injected=tool.injected,
+            strict=bool(tool.options.destructive),
+        )
+    except InvalidArguments as error:
+        return failed(call, FailureKind.INVALID_ARGUMENTS, error.for_model(), error=error)
+    except Exception as error:  # noqa: BLE001 - a validator is the host's code and may raise anything
+        return internal(call, f"The arguments of {call.name!r} could not be checked", error)
+    return call._replace(values=valid.values, repairs=call.repairs + valid.repairs)
+
+
+async def authorise(call: Call) -> Call:
+    """Ask for the approval a call needs; where nobody can be asked, the call is denied."""
+    try:
+        if not _needs_approval(call):
+            return call
+        verdict = await _verdict(call)
+    except Exception as error:  # noqa: BLE001 - the host's rule or its approver failed: the call must not run
+        return internal(call, f"Whether {call.name!r} may run could not be decided", error)
+    if verdict is True:
+        return call
+    reason = verdict if isinstance(verdict, str) and verdict.strip() else "It was not approved."
+    return failed(call, FailureKind.DENIED, f"The call was not executed. {reason}")
+
+
+def _needs_approval(call: Call) -> bool:
+    rule = call.tool.options.requires_approval if call.tool else False
+    return bool(rule(call.values)) if callable(rule) else bool(rule)
+
+
+async def _verdict(call: Call) -> bool | str:
+    approve = call.turn.host.approve
+    if approve is None:
+        return f"The tool {call.name!r} needs a human's approval, and nobody can be asked here."
+    verdict = approve(call.name, call.values)
+    return await verdict if inspect.isawaitable(verdict) else verdict
+
+
+async def recall(call: Call) -> Call:
+    """Answer a call that has finished before from the journal; note the start of any other."""
+    journal = call.turn.host.journal
+    if journal is None:
+        return call
+    known = await journal.recall(call.key)
+    if known is not None and not (known.kind is FailureKind.UNKNOWN_OUTCOME and _may_run_twice(call)):
+        return call._replace(outcome=known)
+    await journal.begin(call.key)
+    return call
+
+
+def _may_run_twice(call: Call) -> bool:
+    return call.tool is not None and bool(call.tool.options.idempotent or call.tool.options.read_only)
+
+
+PREPARE: Final[tuple[Step, ...]] = (gate, resolve, parse, validate)
+"""The steps that never wait."""
+PERFORM: Final[tuple[WaitingStep, ...]] = (authorise, recall, attempt)
+"""The steps that may wait."""
+
+
+def prepare(call: Call) -> Call:
+    """The call, ready to run, or with the outcome that keeps it from running."""
+    for step in PREPARE:
+        call = step(call)
+        if call.outcome is not None:
+            break
+    return call
+
+
+async def run_call(call: Call) -> Call:
+    """The call from its start to its answer; an exception of the journal is an answer too."""
+    announce(call, CallStarted, arguments=call.raw)
+    call = prepare(call)
+    try:
+        for step in PERFORM:
+            if call.outcome is not None:
+                break
+            call = await step(call)
+    except Exception as error:  # the journal is the host's code: without it the call must not run, but is answered
+        logger.exception("%s: the journal failed", call.id)
+        call = internal(call, f"The call of {call.name!r} could not be recorded", error)
+    return answer(render(call))

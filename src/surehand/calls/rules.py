@@ -1,0 +1,81 @@
+"""What becomes of a failure that the host may decide about: told to the model, or raised."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, cast
+
+from surehand.errors import OptionError, ToolCallError
+from surehand.outcomes import FailureKind, Outcome
+from surehand.policy import ErrorRule, Unset
+
+__all__ = ["GOVERNED", "check_error_rule", "told"]
+
+logger = logging.getLogger("surehand.calls")
+
+GOVERNED = frozenset({FailureKind.TOOL_ERROR, FailureKind.EXCEPTION, FailureKind.TIMEOUT, FailureKind.INTERNAL})
+"""The failures that ``handle_tool_errors`` decides about. What the model did wrong is always answered."""
+
+
+def check_error_rule(rule: object) -> ErrorRule:
+    """The rule, if it is one.
+
+    Raises:
+        OptionError: The rule is neither a bool, a text, exception types nor a callable.
+    """
+    if isinstance(rule, bool) or (isinstance(rule, str) and rule.strip()):
+        return rule
+    types = rule if isinstance(rule, tuple) else (rule,)
+    if types and all(isinstance(item, type) for item in types):
+        if all(issubclass(item, Exception) for item in cast("tuple[type[Any], ...]", types)):
+            return cast("ErrorRule", rule)
+    elif not isinstance(rule, tuple) and callable(rule):
+        return rule
+    raise OptionError(
+        option="handle_tool_errors",
+        value=rule,
+        expected="True, False, a text, exception types or a function of the exception",
+    )
+
+
+def told(outcome: Outcome, rules: tuple[ErrorRule, ...], *, call_id: str, tool: str) -> str | None:
+    """What the model is told of a failure; None where no rule has an answer, so that it is to be raised."""
+    error = as_exception(outcome, call_id=call_id, tool=tool)
+    for rule in rules:
+        text = _told_by(rule, error, outcome)
+        if text is not None:
+            return text
+    return None
+
+
+def as_exception(outcome: Outcome, *, call_id: str, tool: str) -> BaseException:
+    """The failure's own exception, or one made for it."""
+    if outcome.error is not None:
+        return outcome.error
+    return ToolCallError(call_id=call_id, tool=tool, kind=str(outcome.kind), text=outcome.text or "")
+
+
+def _told_by(rule: ErrorRule, error: BaseException, outcome: Outcome) -> str | None:
+    match rule:
+        case bool():
+            return outcome.text if rule else None
+        case str():
+            return rule
+        case type() | tuple():
+            return outcome.text if isinstance(error, rule) else None
+        case _:
+            return _asked(rule, error, outcome)
+
+
+def _asked(rule: Any, error: BaseException, outcome: Outcome) -> str | None:
+    try:
+        text = rule(error)
+    except Exception:  # the host's own handler: its failure must not lose the call's answer
+        logger.exception("handle_tool_errors=%r failed; the model is told the default text", rule)
+        return outcome.text
+    return text if isinstance(text, str) and text.strip() else outcome.text
+
+
+def is_set(rule: ErrorRule | Unset) -> bool:
+    """Whether a tool has a rule of its own."""
+    return not isinstance(rule, Unset)

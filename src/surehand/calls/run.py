@@ -1,0 +1,123 @@
+"""A whole turn: every call of one AI message, side by side, answered in call order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from surehand.calls.call import Call, Turn
+from surehand.calls.pipeline import run_call
+from surehand.control import Command
+from surehand.messages import ToolCall, ToolMessage, close_call
+from surehand.outcomes import FailureKind
+
+__all__ = ["Answers", "calls_of", "run_turn"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """What a turn came to."""
+
+    messages: list[ToolMessage]
+    """One per call, in call order."""
+    commands: tuple[Command, ...] = ()
+    """What tools ask of the graph, in call order."""
+
+
+def calls_of(turn: Turn, calls: Sequence[ToolCall] | None = None) -> list[Call]:
+    """The turn's calls at the start of the pipeline.
+
+    Args:
+        turn: The turn.
+        calls: Those of its calls that are to be run; None for all.
+    """
+    repairs: Mapping[str, tuple[str, ...]] = turn.message.repairs
+    wanted = None if calls is None else {call["id"] for call in calls}
+    return [
+        Call(call["id"], call["name"], call["args"], position, turn, repairs=repairs.get(call["id"], ()))
+        for position, call in enumerate(turn.message.tool_calls)
+        if wanted is None or call["id"] in wanted
+    ]
+
+
+async def run_turn(calls: Sequence[Call]) -> Answers:
+    """Run the calls of one turn; each is answered whatever happens to the others.
+
+    Calls run side by side. An ``exclusive`` one waits for those before it, and those after it wait for it.
+
+    Raises:
+        BaseException: What a tool raised and the host's rule lets out, the first in call order, when all calls have
+            ended. ``tool_messages`` on it holds the answers of the whole turn.
+        asyncio.CancelledError: The caller was cancelled. ``tool_messages`` on it holds the answers so far; every call
+            without one is closed as cancelled.
+    """
+    ended: dict[int, Call] = {}
+    try:
+        for group in _groups(calls):
+            await _run_group(group, ended)
+    except asyncio.CancelledError as error:
+        error.tool_messages = _closed(calls, ended)  # type: ignore[attr-defined]  # evidence for whoever goes on
+        raise
+    answered = [ended[call.position] for call in calls]
+    _raise_first(answered)
+    return Answers(
+        messages=[call.message for call in answered if call.message is not None],
+        commands=tuple(call.command for call in answered if call.command is not None),
+    )
+
+
+async def _run_group(group: Sequence[Call], ended: dict[int, Call]) -> None:
+    if len(group) == 1:
+        ended[group[0].position] = await run_call(group[0])
+        return
+    async with asyncio.TaskGroup() as tasks:
+        for call in group:
+            tasks.create_task(_run_into(call, ended))
+
+
+async def _run_into(call: Call, ended: dict[int, Call]) -> None:
+    ended[call.position] = await run_call(call)
+
+
+def _groups(calls: Sequence[Call]) -> Iterator[list[Call]]:
+    """The calls in runs of those that may go side by side; an exclusive one is a run of its own."""
+    group: list[Call] = []
+    for call in calls:
+        if _is_exclusive(call):
+            if group:
+                yield group
+            yield [call]
+            group = []
+        else:
+            group.append(call)
+    if group:
+        yield group
+
+
+def _is_exclusive(call: Call) -> bool:
+    table = call.turn.host.table
+    tool = table.get(call.name) or table.like(call.name)
+    return tool is not None and bool(tool.options.exclusive)
+
+
+def _raise_first(calls: Iterable[Call]) -> None:
+    calls = list(calls)
+    for call in calls:
+        if call.raises is not None:
+            call.raises.tool_messages = [c.message for c in calls]  # type: ignore[attr-defined]  # evidence stays on it
+            raise call.raises
+
+
+def _closed(calls: Sequence[Call], ended: Mapping[int, Call]) -> list[ToolMessage]:
+    text = "The call was cancelled before it ended. It may have happened in part."
+    messages: list[ToolMessage] = []
+    for call in calls:
+        done: Any = ended.get(call.position)
+        if done is not None and done.message is not None:
+            messages.append(done.message)
+        else:
+            named: ToolCall = {"id": call.id, "name": call.name, "args": call.raw, "type": "tool_call"}
+            messages.append(close_call(named, kind=FailureKind.CANCELLED, text=text))
+    return messages

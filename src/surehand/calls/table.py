@@ -1,0 +1,125 @@
+"""The tools a node may run, by name, with the options that hold for each."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from surehand.errors import OptionError, ToolDefinitionError
+from surehand.policy import DEFAULT_OPTIONS, UNSET, ErrorRule, ToolOptions, Unset
+from surehand.spec import ToolSpec
+
+__all__ = ["RegisteredTool", "ToolTable"]
+
+_NEAR_NAMES: Final = 3
+_LISTED_NAMES: Final = 20
+_NOISE: Final = re.compile(r"^functions\.|\(\)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisteredTool:
+    """A tool as one node runs it."""
+
+    spec: ToolSpec
+    options: ToolOptions
+    """Complete: nothing is unset."""
+    rules: tuple[ErrorRule, ...]
+    """What becomes of an exception, the first rule that has an answer; the last one's silence raises it."""
+    own_rule: ErrorRule | Unset
+    """The tool's own rule, which also covers argument errors."""
+    injected: frozenset[str]
+    """Names of parameters that the model cannot set."""
+
+
+class ToolTable:
+    """Tools by name; unknown names are answered with near ones, never guessed.
+
+    Args:
+        specs: The tools.
+        defaults: Options for tools that do not set them.
+        overrides: Options per tool name, stronger than the tool's own.
+
+    Raises:
+        ToolDefinitionError: Two tools share a name.
+        OptionError: An override names no tool of the table.
+    """
+
+    def __init__(
+        self,
+        specs: Iterable[ToolSpec],
+        *,
+        defaults: ToolOptions | None = None,
+        overrides: Mapping[str, ToolOptions] | None = None,
+    ) -> None:
+        weakest = (defaults or ToolOptions()).over(DEFAULT_OPTIONS)
+        overrides = overrides or {}
+        self._tools: dict[str, RegisteredTool] = {}
+        for spec in specs:
+            if spec.name in self._tools:
+                raise ToolDefinitionError(
+                    tool=spec.name, problem="two tools have this name", remedy="Rename one of them, or leave it out."
+                )
+            self._tools[spec.name] = _registered(spec, weakest, overrides.get(spec.name, ToolOptions()))
+        for name in overrides:
+            if name not in self._tools:
+                raise OptionError(option="overrides", value=name, expected=f"one of the tools {self.listed()}")
+        self._normal: dict[str, list[str]] = {}
+        for name in self._tools:
+            self._normal.setdefault(_normalised(name), []).append(name)
+
+    def __len__(self) -> int:
+        return len(self._tools)
+
+    def __iter__(self) -> Iterator[RegisteredTool]:
+        return iter(self._tools.values())
+
+    def get(self, name: str) -> RegisteredTool | None:
+        """The tool of exactly this name; None if there is none."""
+        return self._tools.get(name)
+
+    def like(self, name: str) -> RegisteredTool | None:
+        """The one tool equal to the name but for spaces, case, ``-``/``_`` or a ``functions.`` prefix.
+
+        None where there is no such tool, more than one, or where the tool is destructive: those run by their exact
+        name only.
+        """
+        names = self._normal.get(_normalised(name), [])
+        if len(names) != 1:
+            return None
+        tool = self._tools[names[0]]
+        return None if tool.options.destructive else tool
+
+    def near(self, name: str) -> list[str]:
+        """Up to three names that look like this one, the nearest first."""
+        by_normal = {_normalised(known): known for known in self._tools}
+        close = difflib.get_close_matches(_normalised(name[:64]), by_normal, n=_NEAR_NAMES, cutoff=0.6)
+        return [by_normal[match] for match in close]
+
+    def listed(self) -> str:
+        """The registered names, at most twenty of them, for a message."""
+        names = list(self._tools)
+        more = len(names) - _LISTED_NAMES
+        return ", ".join(names[:_LISTED_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def _registered(spec: ToolSpec, weakest: ToolOptions, override: ToolOptions) -> RegisteredTool:
+    own = spec.options.handle_tool_errors
+    rules: tuple[ErrorRule | Unset, ...]
+    if override.handle_tool_errors is not UNSET:
+        rules = (override.handle_tool_errors,)
+    else:
+        rules = (own, weakest.handle_tool_errors)
+    return RegisteredTool(
+        spec=spec,
+        options=override.over(spec.options, weakest),
+        rules=tuple(rule for rule in rules if not isinstance(rule, Unset)),
+        own_rule=own,
+        injected=frozenset(injection.parameter for injection in spec.body.injections),
+    )
+
+
+def _normalised(name: str) -> str:
+    return _NOISE.sub("", name.strip()).strip().casefold().replace("-", "_")

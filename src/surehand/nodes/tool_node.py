@@ -1,0 +1,260 @@
+"""The node that executes tool calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from typing_extensions import Unpack
+
+from surehand.calls import Answers, Approve, CallJournal, Host, ToolTable, Turn, calls_of, check_error_rule, run_turn
+from surehand.concurrency import SYSTEM_CLOCK, Clock, run_sync
+from surehand.control import END, Command, RunConfig, current_runtime
+from surehand.dialects import Dialect, dialect_of
+from surehand.errors import InputError, OptionError
+from surehand.events import Listener
+from surehand.messages import AIMessage, Message, ToolCall, convert_to_messages, unanswered_calls
+from surehand.policy import ErrorRule, ToolOptions, count
+from surehand.tools import BaseTool, OptionArguments, as_tools, tool_options
+
+__all__ = ["ToolNode", "arun_tool_calls", "run_tool_calls", "tools_condition"]
+
+
+class ToolNode:
+    """Executes the calls of the newest AI message and answers each with exactly one tool message.
+
+    Calls run side by side; answers come in call order, each with its call's id, whatever happens. Nothing but the
+    messages changes, and only by appending.
+
+    Args:
+        tools: Tools, or functions that are made into tools; at least one.
+        handle_tool_errors: What becomes of what tools raise. True tells the model; False lets the exception out when
+            the turn has ended; a text is told in its place; exception types limit the telling to them; a function
+            makes the text. What the model did wrong is always answered.
+        messages_key: The state's key (or attribute) that holds the messages.
+        name: The node's name in a graph.
+        tags: Words that stand in the node's log records.
+        overrides: Options per tool name, stronger than the tool's own.
+        max_concurrency: How many calls of a turn may run at a time; None for no limit.
+        commands: Whether a tool may return a ``Command``, which the node then hands to its graph.
+        approve: Asked before a call that needs an approval, with the tool's name and the typed arguments; may be
+            asynchronous. None: such calls are denied.
+        listener: Receives every event of every call.
+        store: For tools that ask for a store; inside a graph the graph's own store is used where this is None.
+        journal: Remembers finished calls, so that running the node again over the same turn runs none of them twice.
+        clock: Time, for tests.
+        **options: The options of ``@tool``, as defaults for tools that do not set them.
+
+    Raises:
+        OptionError: An option has a value that cannot be meant, or there is no tool.
+        ToolDefinitionError: Something is no tool, or two tools share a name.
+
+    Example:
+        node = ToolNode([add])
+        node.invoke({"messages": [AIMessage(tool_calls=[{"id": "1", "name": "add", "args": {"a": 2, "b": 3}}])]})
+        # {"messages": [ToolMessage(content='5', name='add', tool_call_id='1')]}
+    """
+
+    def __init__(
+        self,
+        tools: Iterable[Any],
+        *,
+        handle_tool_errors: ErrorRule = True,
+        messages_key: str = "messages",
+        name: str = "tools",
+        tags: Sequence[str] | None = None,
+        overrides: Mapping[str, ToolOptions | Mapping[str, Any]] | None = None,
+        max_concurrency: int | None = None,
+        commands: bool = False,
+        approve: Approve | None = None,
+        listener: Listener | None = None,
+        store: Any = None,
+        journal: CallJournal | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+        **options: Unpack[OptionArguments],
+    ) -> None:
+        self.name = name
+        self.messages_key = messages_key
+        self.handle_tool_errors = check_error_rule(handle_tool_errors)
+        self.tags = tuple(tags or ())
+        self._max_concurrency = None if max_concurrency is None else count("max_concurrency", max_concurrency)
+        self._store = store
+        given = as_tools(tools)
+        if not given:
+            raise OptionError(option="tools", value=tools, expected="at least one tool")
+        self.tools_by_name: dict[str, BaseTool] = {tool.spec.name: tool for tool in given}
+        table = ToolTable(
+            [tool.spec for tool in given],
+            defaults=tool_options({**options, "handle_tool_errors": handle_tool_errors}),
+            overrides=_as_options(overrides),
+        )
+        self._host = Host(
+            table=table,
+            approve=approve,
+            listener=listener,
+            journal=journal,
+            allows_commands=commands,
+            clock=clock,
+            tags=self.tags,
+        )
+
+    def invoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> Any:  # noqa: A002 - LangGraph's name
+        """Execute the calls; see ``ainvoke``."""
+        return run_sync(lambda: self.ainvoke(input, config, context=context))
+
+    async def ainvoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> Any:  # noqa: A002
+        """Execute those calls of the newest AI message that no later tool message answers.
+
+        Args:
+            input: A list of messages, or a state (mapping, dataclass, Pydantic model) that holds one. Messages may be
+                Surehand's, or an OpenAI or Anthropic payload's.
+            config: The run's configuration.
+            context: The host's own object, for injected parameters.
+
+        Returns:
+            The new tool messages, in call order and in the form the messages came in: a list for a list, else
+            ``{messages_key: […]}``. With commands, a list of commands that carries the messages first.
+
+        Raises:
+            InputError: There is no AI message to answer.
+            Exception: What a tool raised and ``handle_tool_errors`` lets out; ``tool_messages`` on it holds the
+                answers of the whole turn.
+        """
+        taken = _take(input, self.messages_key)
+        answers = await self._answers(taken, input, config or {}, context)
+        return _given_back(taken, answers, self.messages_key)
+
+    async def _answers(self, taken: _Taken, state: Any, config: RunConfig, context: Any) -> Answers:
+        if not taken.calls:
+            return Answers(messages=[])
+        runtime = current_runtime()
+        turn = Turn(
+            host=self._host,
+            message=taken.message,
+            state={self.messages_key: state} if taken.is_list else state,
+            store=self._store if self._store is not None or runtime is None else runtime.store,
+            context=context if context is not None or runtime is None else runtime.context,
+            thread_id=str(config.get("configurable", {}).get("thread_id", "")),
+            messages_key=self.messages_key,
+            max_concurrency=_least(self._max_concurrency, config.get("max_concurrency")),
+        )
+        return await run_turn(calls_of(turn, taken.calls))
+
+    def __repr__(self) -> str:
+        return f"ToolNode({', '.join(self.tools_by_name)})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Taken:
+    """What was found in a node's input."""
+
+    message: AIMessage
+    calls: list[ToolCall]
+    is_list: bool
+    dialect: Dialect | None
+    """The payload form the messages came in; None for Surehand's own."""
+
+
+def _take(state: Any, key: str) -> _Taken:
+    is_list = isinstance(state, list)
+    found: Any = state if is_list else _messages_of(state, key)
+    if not isinstance(found, list):
+        raise InputError(
+            problem=f"The state's {key!r} is no list of messages",
+            value=found,
+            remedy=f"Pass a list of messages, or a state whose {key!r} is one.",
+        )
+    given = cast("list[Any]", found)
+    dialect = None if _are_own(given) else dialect_of(given)
+    messages = [dialect.read(item) for item in given] if dialect else convert_to_messages(given)
+    message, calls = unanswered_calls(messages)
+    return _Taken(message=message, calls=calls, is_list=is_list, dialect=dialect)
+
+
+def _are_own(messages: list[Any]) -> bool:
+    return all(isinstance(message, Message) for message in messages)
+
+
+def _messages_of(state: Any, key: str) -> Any:
+    if isinstance(state, Mapping):
+        return cast("Mapping[str, Any]", state).get(key)
+    if isinstance(state, str | tuple) or not hasattr(state, key):
+        raise InputError(
+            problem=f"A node takes a list of messages or a state with {key!r}",
+            value=state,
+            remedy=f"Pass [AIMessage(…)] or {{{key!r}: [AIMessage(…)]}}.",
+        )
+    return getattr(state, key)
+
+
+def _given_back(taken: _Taken, answers: Answers, key: str) -> Any:
+    messages: list[Any] = taken.dialect.write_answers(answers.messages) if taken.dialect else list(answers.messages)
+    update: Any = messages if taken.is_list else {key: messages}
+    return [Command(update=update), *answers.commands] if answers.commands else update
+
+
+def _as_options(overrides: Mapping[str, ToolOptions | Mapping[str, Any]] | None) -> dict[str, ToolOptions]:
+    return {
+        name: given if isinstance(given, ToolOptions) else tool_options(given)
+        for name, given in (overrides or {}).items()
+    }
+
+
+def _least(*limits: int | None) -> int | None:
+    known = [limit for limit in limits if limit is not None]
+    return min(known) if known else None
+
+
+def tools_condition(state: Any, messages_key: str = "messages") -> Literal["tools", "__end__"]:
+    """Where to go after a model: to the node ``tools`` if its newest message has calls, else to the end.
+
+    Raises:
+        InputError: The state holds no messages.
+    """
+    found: Any = state if isinstance(state, list) else _messages_of(state, messages_key)
+    if not found:
+        raise InputError(
+            problem="There is no message to decide by", value=state, remedy="Route from a node that adds a message."
+        )
+    newest = found[-1]
+    message = newest if isinstance(newest, Message) else convert_to_messages([newest])[-1]
+    return "tools" if isinstance(message, AIMessage) and message.tool_calls else END
+
+
+def run_tool_calls(
+    ai_message: Any,
+    tools: Iterable[Any],
+    *,
+    config: RunConfig | None = None,
+    context: Any = None,
+    **options: Any,
+) -> list[Any]:
+    """Execute the calls of one AI message, for a hand-written loop; see ``arun_tool_calls``."""
+    return run_sync(lambda: arun_tool_calls(ai_message, tools, config=config, context=context, **options))
+
+
+async def arun_tool_calls(
+    ai_message: Any,
+    tools: Iterable[Any],
+    *,
+    config: RunConfig | None = None,
+    context: Any = None,
+    **options: Any,
+) -> list[Any]:
+    """Execute the calls of one AI message and return their tool messages, in call order.
+
+    Args:
+        ai_message: An AIMessage, or an assistant message of an OpenAI or Anthropic payload; the answers have the same
+            form.
+        tools: The tools.
+        config: The run's configuration.
+        context: The host's own object, for injected parameters.
+        **options: Everything that ``ToolNode`` takes.
+
+    Raises:
+        InputError: ``ai_message`` is no AI message.
+        Exception: What a tool raised, where ``handle_tool_errors`` lets it out.
+    """
+    answers: list[Any] = await ToolNode(tools, **options).ainvoke([ai_message], config, context=context)
+    return answers

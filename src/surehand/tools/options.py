@@ -1,0 +1,45 @@
+"""The options of a tool as keywords: the same on ``@tool``, on a node for all its tools, and there for one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any, Final, TypedDict
+
+from surehand.calls import check_error_rule
+from surehand.errors import OptionError
+from surehand.policy import ErrorRule, RetryPolicy, ToolOptions
+
+__all__ = ["OPTION_NAMES", "OptionArguments", "tool_options"]
+
+
+class OptionArguments(TypedDict, total=False):
+    """The keywords; ``ToolOptions`` says what each of them means."""
+
+    timeout: float | None
+    retry: RetryPolicy | None
+    idempotent: bool
+    read_only: bool
+    destructive: bool
+    exclusive: bool
+    concurrency: int | None
+    requires_approval: bool | Callable[[Mapping[str, Any]], bool]
+    max_output: int | None
+    handle_tool_errors: ErrorRule
+
+
+OPTION_NAMES: Final = frozenset(field.name for field in fields(ToolOptions))
+
+
+def tool_options(given: Mapping[str, Any]) -> ToolOptions:
+    """The keywords as options, checked.
+
+    Raises:
+        OptionError: A keyword is unknown, or its value cannot be meant.
+    """
+    for name in given:
+        if name not in OPTION_NAMES:
+            raise OptionError(option="option", value=name, expected=f"one of {', '.join(sorted(OPTION_NAMES))}")
+    if "handle_tool_errors" in given:
+        check_error_rule(given["handle_tool_errors"])
+    return ToolOptions(**given)

@@ -1,0 +1,422 @@
+"""Tools as users make and call them."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Self, cast, overload
+
+from typing_extensions import Unpack
+
+from surehand.calls import Call, Host, ToolReturn, ToolTable, Turn, calls_of, run_call
+from surehand.concurrency import entered_by_sync_door, run_sync
+from surehand.control import RunConfig, current_runtime
+from surehand.errors import InputError, OptionError, ToolCallError, ToolDefinitionError, shown
+from surehand.messages import AIMessage, ToolMessage
+from surehand.outcomes import FailureKind
+from surehand.policy import UNSET, ToolOptions
+from surehand.spec import ResponseFormat, ToolSpec, check_tool_name, snake_case, spec_from_function
+from surehand.tools.export import to_anthropic, to_mcp, to_openai
+from surehand.tools.options import OPTION_NAMES, OptionArguments, tool_options
+
+__all__ = ["BaseTool", "Tool", "as_tools", "tool"]
+
+_DIRECT: ToolOptions = ToolOptions(handle_tool_errors=False)
+"""A tool that is called directly raises, unless it has a rule of its own."""
+
+
+class BaseTool:
+    """A tool as a class: subclass it and write ``_run``, ``_arun`` or both.
+
+    ``name``, ``description``, ``args_schema`` and every option of ``@tool`` may be class attributes or be set in
+    ``__init__``. Left out, the name is the class's in snake_case, the description its docstring, and the schema comes
+    from the signature of ``_run``. A ``_run`` whose one parameter is annotated with the arguments' model gets the
+    validated model; any other gets the arguments by name.
+
+    Example:
+        class Search(BaseTool):
+            description = "Search the catalogue."
+
+            def _run(self, query: str, limit: int = 10) -> list[str]:
+                return catalogue.search(query)[:limit]
+    """
+
+    name: str
+    """What the model calls the tool by."""
+    description: str
+    """What the model is told about it."""
+    args_schema: Any = None
+    """The arguments: a Pydantic model (v2 or v1), a TypedDict, a dataclass or a JSON Schema; None for the signature."""
+    return_direct: bool = False
+    """Whether an agent ends with the result as its answer."""
+    response_format: ResponseFormat = "content"
+    """Whether the function returns a pair of content and artifact."""
+    tags: Sequence[str] = ()
+    metadata: Mapping[str, Any] = {}  # noqa: RUF012 - a default that nothing writes to
+
+    _config: ClassVar[ToolOptions] = ToolOptions()
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The tool as data; made once, when it is first needed.
+
+        Raises:
+            ToolDefinitionError: The tool has neither ``_run`` nor ``_arun``, or something about it cannot be used.
+        """
+        spec: ToolSpec | None = self.__dict__.get("_spec")
+        if spec is None:
+            spec = self.__dict__["_spec"] = self._make_spec()
+        return spec
+
+    @property
+    def args(self) -> dict[str, Any]:
+        """The arguments as JSON Schema properties."""
+        return dict(self.spec.schema.json_schema.get("properties", {}))
+
+    def invoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> Any:  # noqa: A002 - LangChain's name
+        """Call the tool; see ``ainvoke``."""
+        return run_sync(lambda: self.ainvoke(input, config, context=context))
+
+    async def ainvoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> Any:  # noqa: A002
+        """Call the tool.
+
+        Args:
+            input: The arguments as a mapping or as JSON text, or a whole tool call
+                (``{"type": "tool_call", "name": …, "args": …, "id": …}``).
+            config: The run's configuration.
+            context: The host's own object, for injected parameters.
+
+        Returns:
+            The bare result for arguments, a ToolMessage with the call's id for a tool call.
+
+        Raises:
+            Exception: What the tool raises, the same object, unless ``handle_tool_errors`` says otherwise.
+            InvalidArguments: The arguments break the schema.
+            MalformedArguments: The arguments are not one JSON object.
+            ToolCallError: The call failed without an exception of its own, such as a timeout.
+        """
+        is_call = isinstance(input, Mapping) and cast("Mapping[str, Any]", input).get("type") == "tool_call"
+        entry = dict(cast("Mapping[str, Any]", input)) if is_call else {"name": self.spec.name, "args": input}
+        ended = await run_call(calls_of(self._turn(entry, config, context))[0])
+        _raise_failure(ended)
+        return ended.message if is_call else _result(ended)
+
+    def with_config(self, **config: Any) -> Self:
+        """A copy of the tool with other options, tags or metadata.
+
+        Raises:
+            OptionError: A name is no option, or its value cannot be meant.
+        """
+        changed = copy.copy(self)
+        changed.__dict__.pop("_spec", None)
+        spec = self.spec
+        options = tool_options({name: value for name, value in config.items() if name not in {"tags", "metadata"}})
+        changed.__dict__["_spec"] = replace(
+            spec,
+            options=options.over(spec.options),
+            tags=tuple(config.get("tags", spec.tags)),
+            metadata=dict(config.get("metadata", spec.metadata)),
+        )
+        return changed
+
+    def to_openai(self, *, strict: bool = False) -> dict[str, Any]:
+        """The tool as OpenAI's chat API declares it."""
+        return to_openai(self.spec, strict=strict)
+
+    def to_anthropic(self) -> dict[str, Any]:
+        """The tool as Anthropic's messages API declares it."""
+        return to_anthropic(self.spec)
+
+    def to_mcp(self) -> dict[str, Any]:
+        """The tool as MCP declares it."""
+        return to_mcp(self.spec)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.spec.name!r})"
+
+    def _turn(self, entry: Mapping[str, Any], config: RunConfig | None, context: Any) -> Turn:
+        runtime = current_runtime()
+        host = Host(table=ToolTable([self.spec], defaults=_DIRECT))
+        message = AIMessage(tool_calls=[entry])
+        thread_id = str((config or {}).get("configurable", {}).get("thread_id", ""))
+        return Turn(
+            host=host,
+            message=message,
+            store=runtime.store if runtime is not None else None,
+            context=context if context is not None or runtime is None else runtime.context,
+            thread_id=thread_id,
+        )
+
+    def _make_spec(self) -> ToolSpec:
+        name = check_tool_name(getattr(self, "name", None) or snake_case(type(self).__name__))
+        given = {option: getattr(self, option) for option in OPTION_NAMES if hasattr(self, option)}
+        return spec_from_function(
+            self._function(name),
+            name=name,
+            description=getattr(self, "description", None) or inspect.cleandoc(type(self).__doc__ or ""),
+            args_schema=self.args_schema,
+            options=tool_options(given),
+            return_direct=self.return_direct,
+            response_format=self.response_format,
+            tags=tuple(self.tags),
+            metadata=dict(self.metadata),
+        )
+
+    def _function(self, name: str) -> Callable[..., Any]:
+        """What is run: ``_run`` from synchronous code, ``_arun`` from asynchronous, whichever there is."""
+        run: Callable[..., Any] | None = getattr(self, "_run", None)
+        arun: Callable[..., Any] | None = getattr(self, "_arun", None)
+        if run is None or arun is None:
+            if (only := run or arun) is None:
+                raise ToolDefinitionError(
+                    tool=name, problem="it has neither _run nor _arun", remedy="Write one of them."
+                )
+            return only
+        return _either(run, arun)
+
+
+def _either(run: Callable[..., Any], arun: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with the signature of ``run`` that takes the asynchronous twin where the caller is asynchronous."""
+
+    def either(*args: Any, **kwargs: Any) -> Any:
+        return run(*args, **kwargs) if entered_by_sync_door() else arun(*args, **kwargs)
+
+    either.__wrapped__ = run  # type: ignore[attr-defined]  # as functools.wraps does, for the signature
+    either.__signature__ = inspect.signature(run)  # type: ignore[attr-defined]
+    either.__module__ = run.__module__
+    either.__doc__ = run.__doc__
+    return either
+
+
+class Tool(BaseTool):
+    """A tool made from a function or a JSON Schema; calling it calls the function itself.
+
+    Args:
+        spec: The tool as data.
+    """
+
+    def __init__(self, spec: ToolSpec) -> None:
+        self.__dict__["_spec"] = spec
+        self.name = spec.name
+        self.description = spec.description
+        self.args_schema = spec.schema.model
+        self.return_direct = spec.return_direct
+        self.response_format = spec.response_format
+        self.tags = spec.tags
+        self.metadata = spec.metadata
+
+    @property
+    def func(self) -> Callable[..., Any]:
+        """The function itself."""
+        return self.spec.body.function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function itself: no validation, no policy."""
+        return self.func(*args, **kwargs)
+
+    def __get__(self, instance: object | None, owner: type | None = None) -> Tool:
+        """A tool that was made from a method, bound to the instance it is taken from."""
+        receiver = owner if instance is None else instance
+        is_unbound = self.spec.body.receiver is None or (instance is None and self.spec.body.receiver != "cls")
+        return self if is_unbound else Tool(self.spec.bind(receiver))
+
+    @classmethod
+    def from_function(
+        cls,
+        function: Callable[..., Any],
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        args_schema: Any = None,
+        return_direct: bool = False,
+        response_format: ResponseFormat = "content",
+        tags: Sequence[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        **options: Unpack[OptionArguments],
+    ) -> Tool:
+        """A tool from any callable: function, method, partial, object with ``__call__``.
+
+        Raises:
+            ToolDefinitionError: The callable cannot be a tool.
+            OptionError: An option has a value that cannot be meant.
+        """
+        return cls(
+            spec_from_function(
+                function,
+                name=name,
+                description=description,
+                args_schema=args_schema,
+                options=tool_options(options),
+                return_direct=return_direct,
+                response_format=response_format,
+                tags=tuple(tags),
+                metadata=dict(metadata or {}),
+            )
+        )
+
+    @classmethod
+    def from_json_schema(
+        cls,
+        name: str,
+        schema: Mapping[str, Any],
+        function: Callable[..., Any],
+        *,
+        description: str = "",
+        **options: Unpack[OptionArguments],
+    ) -> Tool:
+        """A tool whose arguments a JSON Schema describes; they are validated like any other.
+
+        Args:
+            name: What the model calls the tool by.
+            schema: A JSON Schema of an object.
+            function: Called with the arguments as keywords.
+            description: What the model is told about the tool.
+            **options: As on ``@tool``.
+
+        Raises:
+            MissingExtraError: The ``jsonschema`` extra is not installed.
+            ToolDefinitionError: The schema is no JSON Schema of an object.
+        """
+        return cls.from_function(function, name=name, description=description, args_schema=schema, **options)
+
+
+@overload
+def tool(function: Callable[..., Any], /) -> Tool: ...
+@overload
+def tool(
+    name: str | None = None,
+    /,
+    *,
+    description: str | None = None,
+    args_schema: Any = None,
+    return_direct: bool = False,
+    response_format: ResponseFormat = "content",
+    tags: Sequence[str] = (),
+    metadata: Mapping[str, Any] | None = None,
+    **options: Unpack[OptionArguments],
+) -> Callable[[Callable[..., Any]], Tool]: ...
+@overload
+def tool(
+    *,
+    name: str,
+    description: str | None = None,
+    args_schema: Any = None,
+    return_direct: bool = False,
+    response_format: ResponseFormat = "content",
+    tags: Sequence[str] = (),
+    metadata: Mapping[str, Any] | None = None,
+    **options: Unpack[OptionArguments],
+) -> Callable[[Callable[..., Any]], Tool]: ...
+def tool(
+    function: Callable[..., Any] | str | None = None, /, *, name: str | None = None, **options: Any
+) -> Tool | Callable[[Callable[..., Any]], Tool]:
+    """Make a function a tool.
+
+    Name, description and arguments come from the signature, the annotations and the docstring (Google, NumPy or
+    Sphinx style). Use it bare, with a name, or with options:
+
+        @tool
+        def add(a: int, b: int) -> int:
+            "Add two numbers."
+            return a + b
+
+        @tool("lookup", timeout=3, read_only=True)
+        async def find_order(order_id: str) -> dict: ...
+
+    Raises:
+        ToolDefinitionError: The function cannot be a tool.
+        OptionError: An option has a value that cannot be meant.
+    """
+    if isinstance(function, str):
+        function, name = None, function
+    if function is not None and not callable(function) and not isinstance(function, classmethod | staticmethod):
+        raise OptionError(option="tool", value=function, expected="a function, or a name as text")
+
+    def decorate(decorated: Callable[..., Any]) -> Tool:
+        return Tool.from_function(decorated, name=name, **options)
+
+    return decorate if function is None else decorate(function)
+
+
+def as_tools(objects: Iterable[Any]) -> list[BaseTool]:
+    """Tools from whatever can be one: tools, callables, model classes, declarations in a provider's form.
+
+    A model class or a bare declaration becomes a tool that answers with its validated arguments.
+
+    Raises:
+        ToolDefinitionError: Something among the objects cannot be a tool.
+    """
+    if isinstance(objects, str | Mapping) or not isinstance(objects, Iterable):
+        raise OptionError(option="tools", value=objects, expected="a list of tools")
+    return [_as_tool(item) for item in objects]
+
+
+def _as_tool(item: Any) -> BaseTool:
+    if isinstance(item, BaseTool):
+        return item
+    if isinstance(item, type) and issubclass(item, BaseTool):
+        raise ToolDefinitionError(
+            tool=item.__name__, problem="a tool class was given instead of a tool", remedy=f"Pass {item.__name__}()."
+        )
+    if isinstance(item, type):
+        doc = inspect.cleandoc(item.__doc__ or "")
+        return Tool.from_function(_echo, name=item.__name__, description=doc, args_schema=item)
+    if isinstance(item, Mapping):
+        return _declared(cast("Mapping[str, Any]", item))
+    if callable(item):
+        return Tool.from_function(item)
+    raise ToolDefinitionError(
+        tool=shown(item), problem="it is no tool", remedy="Pass a tool, a function, a model class or a declaration."
+    )
+
+
+def _declared(declaration: Mapping[str, Any]) -> BaseTool:
+    """A declaration in the form of OpenAI, Anthropic or MCP."""
+    inner: Mapping[str, Any] = declaration.get("function", declaration)
+    schema = next((inner[key] for key in ("parameters", "input_schema", "inputSchema") if key in inner), None)
+    name = inner.get("name")
+    if not isinstance(name, str) or not isinstance(schema, Mapping):
+        raise ToolDefinitionError(
+            tool=shown(name), problem="a declaration needs a name and a schema", remedy="Pass name and parameters."
+        )
+    return Tool.from_json_schema(name, schema, _echo, description=str(inner.get("description") or ""))
+
+
+def _echo(**arguments: Any) -> dict[str, Any]:
+    return arguments
+
+
+def _raise_failure(ended: Call) -> None:
+    """Raise what a direct caller has to hear of."""
+    outcome = ended.outcome
+    if ended.raises is not None:
+        raise ended.raises
+    if outcome is None or outcome.kind is None or _is_told(ended):
+        return
+    if outcome.error is not None:
+        raise outcome.error
+    raise ToolCallError(call_id=ended.id, tool=ended.name, kind=str(outcome.kind), text=outcome.text or "")
+
+
+def _is_told(ended: Call) -> bool:
+    """Whether the tool's own rule turned the failure into a text."""
+    kind = ended.outcome.kind if ended.outcome else None
+    own = ended.tool.own_rule if ended.tool else UNSET
+    governed = {FailureKind.TOOL_ERROR, FailureKind.EXCEPTION, FailureKind.TIMEOUT, FailureKind.INTERNAL}
+    return kind in governed or (kind in {FailureKind.INVALID_ARGUMENTS, FailureKind.MALFORMED} and bool(own))
+
+
+def _result(ended: Call) -> Any:
+    """What the tool returned, bare; the text of a failure that the tool handles itself."""
+    outcome = ended.outcome
+    if outcome is None:
+        return None
+    if outcome.kind is not None:
+        return outcome.text
+    value = outcome.value
+    if isinstance(value, ToolReturn | ToolMessage):
+        return value.content
+    is_pair = ended.tool is not None and ended.tool.spec.response_format == "content_and_artifact"
+    return cast("tuple[Any, ...]", value)[0] if is_pair and isinstance(value, tuple) and len(value) == 2 else value  # noqa: PLR2004  # pyright: ignore[reportUnknownArgumentType]

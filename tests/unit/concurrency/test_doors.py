@@ -1,0 +1,150 @@
+"""The door from synchronous code into the asynchronous implementation."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
+
+import pytest
+
+from surehand.concurrency import entered_by_sync_door, run_sync
+
+variable: ContextVar[str] = ContextVar("variable", default="unset")
+
+
+async def _value() -> str:
+    await asyncio.sleep(0)
+    return variable.get()
+
+
+async def _thread() -> int:
+    return threading.get_ident()
+
+
+def _inside_a_loop() -> str:
+    async def main() -> str:
+        with pytest.warns(RuntimeWarning, match="inside a running event loop") if _first() else _nothing():
+            return run_sync(_value)
+
+    return asyncio.run(main())
+
+
+def _first() -> bool:
+    import surehand.concurrency.doors as doors
+
+    return not doors._has_warned
+
+
+class _nothing:  # noqa: N801 - reads as a context manager
+    def __enter__(self) -> None: ...
+    def __exit__(self, *_: object) -> None: ...
+
+
+def test_without_a_loop_the_coroutine_runs_in_the_calling_thread() -> None:
+    assert run_sync(_thread) == threading.get_ident()
+
+
+def test_the_result_comes_back_and_the_callers_context_is_seen() -> None:
+    variable.set("caller")
+
+    assert run_sync(_value) == "caller"
+
+
+def test_changes_of_context_do_not_come_back() -> None:
+    variable.set("before")
+
+    async def change() -> None:
+        variable.set("inside")
+
+    run_sync(change)
+    assert variable.get() == "before"
+
+
+def test_inside_a_running_loop_the_context_is_carried_to_the_background_loop() -> None:
+    variable.set("notebook")
+
+    assert _inside_a_loop() == "notebook"
+
+
+@pytest.mark.filterwarnings("ignore:A synchronous call was made:RuntimeWarning")
+def test_doors_nest_to_any_depth() -> None:
+    async def nested(depth: int) -> int:
+        return depth if depth == 0 else 1 + run_sync(lambda: nested(depth - 1))
+
+    assert run_sync(lambda: nested(4)) == 4
+
+
+def test_the_coroutines_exception_comes_out_as_the_same_object() -> None:
+    error = ValueError("mine")
+
+    async def fail() -> None:
+        raise error
+
+    with pytest.raises(ValueError, match="mine") as caught:
+        run_sync(fail)
+    assert caught.value is error
+
+
+def test_the_loop_is_kept_between_calls_of_one_thread() -> None:
+    async def loop() -> asyncio.AbstractEventLoop:
+        return asyncio.get_running_loop()
+
+    assert run_sync(loop) is run_sync(loop)
+
+
+def test_every_thread_has_a_loop_of_its_own() -> None:
+    barrier = threading.Barrier(4)
+
+    def use() -> int:
+        barrier.wait()
+        return run_sync(_thread)
+
+    with ThreadPoolExecutor(4) as pool:
+        idents = list(pool.map(lambda _: use(), range(4)))
+    assert len(set(idents)) == 4
+
+
+def test_a_threads_loop_is_closed_when_the_thread_ends() -> None:
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    async def remember() -> None:
+        loops.append(asyncio.get_running_loop())
+
+    thread = threading.Thread(target=lambda: run_sync(remember))
+    thread.start()
+    thread.join()
+    assert loops[0].is_closed()
+
+
+def test_keyboard_interrupt_gets_through_and_the_next_call_works() -> None:
+    async def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_sync(interrupt)
+    assert run_sync(_thread) == threading.get_ident()
+
+
+def test_code_can_tell_which_door_it_was_reached_through() -> None:
+    async def through() -> bool:
+        return entered_by_sync_door()
+
+    assert run_sync(through) is True
+    assert asyncio.run(through()) is False
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_child_makes_a_loop_of_its_own() -> None:
+    run_sync(_thread)
+    child = os.fork()
+    if child == 0:
+        try:
+            os._exit(0 if run_sync(_value) == variable.get() else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert run_sync(_thread) == threading.get_ident()

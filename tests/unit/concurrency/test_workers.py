@@ -1,0 +1,189 @@
+"""Daemon threads for synchronous bodies."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextvars import ContextVar
+
+import pytest
+
+from surehand.concurrency import Job, Workers, WorkersExhausted, run_in_thread
+
+variable: ContextVar[str] = ContextVar("variable", default="unset")
+
+
+def _job(run: object, done: threading.Event | None = None) -> Job[object]:
+    return Job(run, deliver=lambda _: done.set() if done else None)  # type: ignore[arg-type]
+
+
+def _hang(workers: Workers, release: threading.Event) -> Job[object]:
+    """A job that is running for certain, and ends when ``release`` is set."""
+    started = threading.Event()
+
+    def body() -> str:
+        started.set()
+        release.wait(5)
+        return "late"
+
+    job = _job(body)
+    workers.start(job)
+    assert started.wait(5)
+    return job
+
+
+def _run(workers: Workers, run: object) -> Job[object]:
+    done = threading.Event()
+    job = _job(run, done)
+    workers.start(job)
+    assert done.wait(5)
+    return job
+
+
+def test_a_job_runs_on_another_thread_and_keeps_its_result() -> None:
+    job = _run(Workers(), threading.get_ident)
+
+    assert job.result != threading.get_ident()
+    assert job.error is None
+
+
+def test_a_jobs_exception_is_kept_whatever_it_is() -> None:
+    def stop() -> None:
+        raise StopIteration
+
+    assert isinstance(_run(Workers(), stop).error, StopIteration)
+
+
+def test_an_idle_thread_is_used_again() -> None:
+    workers = Workers()
+
+    idents = {_run(workers, threading.get_ident).result for _ in range(5)}
+    assert len(idents) <= 2
+
+
+def test_no_more_than_the_limit_work_at_a_time_and_all_get_their_turn() -> None:
+    workers = Workers(max_working=3)
+    running = 0
+    peak = 0
+    lock = threading.Lock()
+    done = threading.Semaphore(0)
+
+    def body() -> None:
+        nonlocal running, peak
+        with lock:
+            running += 1
+            peak = max(peak, running)
+        threading.Event().wait(0.01)
+        with lock:
+            running -= 1
+
+    for _ in range(12):
+        workers.start(Job(body, deliver=lambda _: done.release()))
+    for _ in range(12):
+        assert done.acquire(timeout=5)
+    assert peak <= 3
+
+
+def test_given_up_bodies_do_not_hold_up_the_others() -> None:
+    workers = Workers(max_working=1)
+    release = threading.Event()
+    workers.abandon(_hang(workers, release))
+
+    assert _run(workers, lambda: "next").result == "next"
+    assert workers.abandoned == 1
+    release.set()
+
+
+def test_a_given_up_bodys_late_end_is_reported_and_counted_off() -> None:
+    workers = Workers()
+    release, reported = threading.Event(), threading.Event()
+    late: list[Job[object]] = []
+    hung = _hang(workers, release)
+    workers.abandon(hung, on_late=lambda job: (late.append(job), reported.set()))
+    release.set()
+
+    assert reported.wait(5)
+    assert late[0].result == "late"
+    assert workers.abandoned == 0
+
+
+def test_a_body_that_never_started_is_simply_dropped() -> None:
+    workers = Workers(max_working=1)
+    release = threading.Event()
+    _hang(workers, release)
+    ran = threading.Event()
+    waiting = _job(ran.set)
+    workers.start(waiting)
+    workers.abandon(waiting)
+    release.set()
+
+    assert _run(workers, lambda: 1).result == 1
+    assert not ran.is_set()
+
+
+def test_too_many_given_up_bodies_refuse_new_ones() -> None:
+    workers = Workers(max_abandoned=2)
+    release = threading.Event()
+    for _ in range(2):
+        workers.abandon(_hang(workers, release))
+
+    with pytest.raises(WorkersExhausted):
+        workers.start(_job(release.wait))
+    release.set()
+
+
+def test_threads_end_when_there_is_nothing_to_do() -> None:
+    workers = Workers(idle_seconds=0.01)
+    thread: list[threading.Thread] = []
+    _run(workers, lambda: thread.append(threading.current_thread()))
+
+    thread[0].join(5)
+    assert not thread[0].is_alive()
+    assert _run(workers, lambda: "again").result == "again"
+
+
+def test_threads_are_daemons() -> None:
+    assert _run(Workers(), lambda: threading.current_thread().daemon).result is True
+
+
+def test_awaiting_a_thread_carries_the_context_and_the_exception() -> None:
+    variable.set("outer")
+    error = ValueError("mine")
+
+    def fail() -> None:
+        raise error
+
+    async def main() -> str:
+        with pytest.raises(ValueError, match="mine") as caught:
+            await run_in_thread(fail)
+        assert caught.value is error
+        return await run_in_thread(variable.get)
+
+    assert asyncio.run(main()) == "outer"
+
+
+def test_the_loop_goes_on_while_a_body_blocks() -> None:
+    release = threading.Event()
+
+    async def main() -> bool:
+        body = asyncio.ensure_future(run_in_thread(lambda: release.wait(5)))
+        await asyncio.sleep(0.01)
+        release.set()
+        return await body
+
+    assert asyncio.run(main()) is True
+
+
+def test_cancelling_the_waiter_leaves_the_program_free_to_end() -> None:
+    release = threading.Event()
+
+    async def main() -> None:
+        body = asyncio.ensure_future(run_in_thread(lambda: release.wait(5)))
+        await asyncio.sleep(0.01)
+        body.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await body
+
+    asyncio.run(main())
+    assert not release.is_set()
+    release.set()
