@@ -2,6 +2,8 @@
 
 from surehand.spec.body import Body
 from surehand.spec.context import ToolContext
+from surehand.spec.define import schema_of, spec_from_function
+from surehand.spec.directions import Direction
 from surehand.spec.injection import (
     InjectedState,
     InjectedStore,
@@ -18,6 +20,7 @@ from surehand.spec.toolspec import ResponseFormat, ToolSpec
 __all__ = [
     "ArgumentSchema",
     "Body",
+    "Direction",
     "InjectedState",
     "InjectedStore",
     "InjectedToolArg",
@@ -32,5 +35,7 @@ __all__ = [
     "check_tool_name",
     "injection_of",
     "name_of",
+    "schema_of",
     "snake_case",
+    "spec_from_function",
 ]

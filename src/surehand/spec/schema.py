@@ -55,14 +55,16 @@ class ArgumentSchema(ABC):
     """The class behind the schema; None for a JSON Schema."""
     json_schema: dict[str, Any]
     """What the model sees: wire names, descriptions, defaults; no injected parameter, no generated title."""
-    names: Mapping[str, str]
+    names: dict[str, str]
     """Every name an argument may be given under -> the name that ``validate`` takes."""
     required: frozenset[str]
     """The names, as ``validate`` takes them, that have to be there."""
     extras: Extras
     """What becomes of an argument that has none of the names."""
-    directions: Mapping[str, Direction]
+    directions: dict[str, Direction]
     """Name as ``validate`` takes it -> what may be done to a value to make it fit."""
+    other_direction: Direction | None
+    """What may be done to the value of any other argument; None where the schema says nothing about it."""
     is_input_shown: bool = True
     """Whether a complaint may show the value that was sent."""
 
@@ -86,5 +88,7 @@ class ArgumentSchema(ABC):
         """Fill what follows from the JSON Schema that the validator itself goes by."""
         root = direct(schema)
         self.directions = root.properties
+        self.names = root.names
+        self.other_direction = root.extras if isinstance(root.extras, Direction) else None
         self.required = root.required
         self.extras = "drop" if root.extras is None else "refuse" if root.extras is False else "collect"

@@ -1,0 +1,63 @@
+"""Annotations in a form that pydantic takes, where it does not take them as they are."""
+
+from __future__ import annotations
+
+import sys
+import types
+import typing
+from typing import Any, Final, get_args, get_origin
+
+import typing_extensions
+
+from surehand.spec.legacy_schema import LegacyField, is_legacy_model
+
+__all__ = ["accepted"]
+
+_CONTAINERS: Final = (list, set, frozenset, tuple, dict)
+_UNIONS: Final = (typing.Union, types.UnionType)
+_MARKS: Final = (typing.Required, typing.NotRequired)
+
+
+def accepted(annotation: Any) -> Any:
+    """The annotation with every v1 model, and before Python 3.12 every ``typing.TypedDict``, in it replaced."""
+    if is_legacy_model(annotation):
+        return typing.Annotated[Any, LegacyField(annotation)]
+    if _is_old_typed_dict(annotation):
+        return _modern(annotation)
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is typing.Annotated:
+        return typing.Annotated[(accepted(arguments[0]), *arguments[1:])]
+    if origin not in (*_CONTAINERS, *_UNIONS, *_MARKS):
+        return annotation
+    parts = tuple(accepted(part) for part in arguments)
+    if parts == arguments:
+        return annotation
+    if origin in _UNIONS:
+        return typing.Union[parts]  # noqa: UP007 - made of parts
+    return origin[parts[0]] if origin in _MARKS else types.GenericAlias(origin, parts)
+
+
+def _is_old_typed_dict(annotation: Any) -> bool:
+    return sys.version_info < (3, 12) and typing.is_typeddict(annotation)
+
+
+def _modern(kind: Any) -> Any:
+    """The same TypedDict made by ``typing_extensions``, which pydantic asks for before Python 3.12."""
+    if (known := _modern_kinds.get(kind)) is not None:
+        return known
+    hints = typing.get_type_hints(kind, include_extras=True)
+    fields: dict[str, Any] = {}
+    for name, hint in hints.items():
+        mark = typing.Required if name in kind.__required_keys__ else typing.NotRequired
+        part = accepted(hint)
+        fields[name] = part if get_origin(part) in _MARKS else mark[part]
+    modern = typing_extensions.TypedDict(kind.__name__, fields)  # type: ignore[operator]
+    modern.__module__, modern.__doc__ = kind.__module__, kind.__doc__
+    if (config := getattr(kind, "__pydantic_config__", None)) is not None:
+        modern.__pydantic_config__ = config
+    _modern_kinds[kind] = modern
+    return modern
+
+
+_modern_kinds: Final[dict[Any, Any]] = {}
+"""Each class is rebuilt once, so that two parameters of one type share a definition."""

@@ -1,0 +1,172 @@
+"""Arguments described by a JSON Schema, checked by the ``jsonschema`` package."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import importlib
+import json
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any, Final, Protocol
+
+from surehand.errors import MissingExtraError, ToolDefinitionError, shown
+from surehand.spec.json_problems import problems_of
+from surehand.spec.schema import ArgumentSchema, SchemaMismatch
+
+__all__ = ["JsonSchema"]
+
+_FORMATS: Final = ("date", "email", "ipv4", "ipv6", "uuid")
+"""Formats that the standard library can check; whatever else is installed must not change what is accepted."""
+
+
+class _Validator(Protocol):
+    def iter_errors(self, instance: Any) -> Iterator[Any]: ...
+
+    def is_valid(self, instance: Any) -> bool: ...
+
+
+class JsonSchema(ArgumentSchema):
+    """A JSON Schema as its author wrote it; nothing of it is simplified, and no reference leaves it.
+
+    Args:
+        schema: Draft 2020-12, or the draft that its ``$schema`` names.
+        tool: The tool it belongs to, for errors.
+        hidden: Properties that the host fills; the model may neither see nor set them.
+
+    Raises:
+        MissingExtraError: The ``jsonschema`` extra is not installed.
+        ToolDefinitionError: Not a JSON Schema of an object, or a reference in it leads nowhere.
+    """
+
+    def __init__(self, schema: Mapping[str, Any], *, tool: str, hidden: frozenset[str] = frozenset()) -> None:
+        own = _copied(schema, tool=tool)
+        _hide(own, hidden)
+        self._validator = _validator(own, tool=tool)
+        self._direct(own)
+        self.json_schema = own
+        self._defaults = self._usable_defaults(own)
+
+    def validate(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        values = dict(arguments)
+        errors = list(self._validator.iter_errors(values))
+        if errors:
+            raise SchemaMismatch(
+                error=errors[0], describe=functools.partial(problems_of, errors, self.directions)
+            ) from errors[0]
+        for name, default in self._defaults.items():
+            if name not in values:
+                values[name] = copy.deepcopy(default)
+        return values
+
+    def dump_json(self, arguments: Mapping[str, Any]) -> str:
+        return json.dumps(self.validate(arguments), ensure_ascii=False)
+
+    def _usable_defaults(self, schema: Mapping[str, Any]) -> dict[str, Any]:
+        """Declared defaults that the schema itself accepts; authors also write null where text is declared."""
+        properties = schema.get("properties", {})
+        found = {
+            name: part["default"]
+            for name, part in properties.items()
+            if isinstance(part, Mapping) and "default" in part and name not in self.required
+        }
+        own = {"required", "allOf", "anyOf", "oneOf", "not", "if", "minProperties", "dependentRequired"}
+        alone = {key: value for key, value in schema.items() if key not in own}
+        validator = _validator(alone, tool="") if found else self._validator
+        return {name: default for name, default in found.items() if validator.is_valid({name: default})}
+
+
+def _copied(schema: object, *, tool: str) -> dict[str, Any]:
+    """A copy that nobody else can change."""
+    if not isinstance(schema, Mapping):
+        raise ToolDefinitionError(
+            tool=tool, problem=f"its schema is {shown(schema)}", remedy="Give it a JSON Schema of type object"
+        )
+    declared = schema.get("type", "object")
+    if declared != "object" and not (isinstance(declared, list) and "object" in declared):
+        raise ToolDefinitionError(
+            tool=tool,
+            problem=f"its schema describes a value of type {declared!r}",
+            remedy="Arguments are an object: give it a JSON Schema of type object",
+        )
+    return {"type": "object", **copy.deepcopy(dict(schema))}
+
+
+def _hide(schema: dict[str, Any], hidden: frozenset[str]) -> None:
+    for name in hidden:
+        schema.get("properties", {}).pop(name, None)
+    if hidden and isinstance(required := schema.get("required"), list):
+        schema["required"] = [name for name in required if name not in hidden]
+
+
+def _validator(schema: dict[str, Any], *, tool: str) -> _Validator:
+    try:
+        validators = importlib.import_module("jsonschema.validators")
+    except ImportError as error:
+        raise MissingExtraError(
+            feature="A tool with a JSON Schema", package="jsonschema", extra="jsonschema"
+        ) from error
+    exceptions = importlib.import_module("jsonschema.exceptions")
+    kind = validators.validator_for(schema, default=validators.Draft202012Validator)
+    try:
+        kind.check_schema(schema)
+    except exceptions.SchemaError as error:
+        raise ToolDefinitionError(
+            tool=tool,
+            problem=f"its JSON Schema is not valid at {error.json_path}: {shown(error.message, 200)}",
+            remedy=f"Correct it, or name its draft with $schema ({kind.__name__} was used)",
+        ) from error
+    registry = importlib.import_module("jsonschema_specifications").REGISTRY
+    _check_references(schema, registry, kind, tool=tool)
+    validator: _Validator = kind(schema, registry=registry, format_checker=_format_checker())
+    return validator
+
+
+@functools.cache
+def _format_checker() -> Any:
+    checker = importlib.import_module("jsonschema").FormatChecker(formats=_FORMATS)
+    checker.checks("date-time", raises=ValueError)(_is_datetime)
+    return checker
+
+
+def _is_datetime(value: object) -> bool:
+    """Whether text is a date and time; a missing time zone is let through, as models often leave it out."""
+    if not isinstance(value, str):
+        return True
+    datetime.fromisoformat(value)
+    return len(value) > len("2024-05-31")
+
+
+def _check_references(schema: dict[str, Any], registry: Any, kind: Any, *, tool: str) -> None:
+    """Find references that lead nowhere now, and not when the first call comes."""
+    referencing = importlib.import_module("referencing")
+    specification = importlib.import_module("referencing.jsonschema").specification_with(
+        kind.META_SCHEMA["$schema"], default=None
+    )
+    resource = referencing.Resource(contents=schema, specification=specification)
+    resolver = registry.resolver_with_root(resource)
+    for reference, has_own_base in _references(schema, has_own_base=False):
+        if has_own_base:  # relative to an embedded $id; the validator alone knows to what
+            continue
+        try:
+            resolver.lookup(reference)
+        except referencing.exceptions.Unresolvable as error:
+            raise ToolDefinitionError(
+                tool=tool,
+                problem=f"its JSON Schema refers to {reference!r}, which is not in it",
+                remedy="Put the definition under $defs; nothing is ever fetched",
+            ) from error
+
+
+def _references(part: Any, *, has_own_base: bool) -> Iterator[tuple[str, bool]]:
+    if isinstance(part, list):
+        for item in part:
+            yield from _references(item, has_own_base=has_own_base)
+    if not isinstance(part, dict):
+        return
+    for key, value in part.items():
+        if key in ("$ref", "$dynamicRef") and isinstance(value, str):
+            yield value, has_own_base
+        elif key not in ("const", "enum", "default", "examples"):
+            is_embedded = isinstance(value, dict) and isinstance(value.get("$id"), str)
+            yield from _references(value, has_own_base=has_own_base or is_embedded)

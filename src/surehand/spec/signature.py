@@ -1,0 +1,263 @@
+"""Reading the signature of whatever can be called."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, get_args, get_origin
+
+from typing_extensions import Unpack, is_typeddict
+
+from surehand.errors import ToolDefinitionError, shown
+from surehand.policy import UNSET, Unset
+from surehand.spec.injection import Injection, injection_of
+
+__all__ = ["Parameter", "Signature", "inner_function", "read_signature"]
+
+_BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """A parameter whose value the model gives."""
+
+    name: str
+    annotation: Any
+    """Resolved; Any where there is none."""
+    default: Any = UNSET
+    """UNSET where the model has to give a value."""
+    is_variadic: bool = False
+    """Whether it is the ``*args`` parameter; the annotation is then that of the whole list."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signature:
+    """What a callable takes, sorted by who provides it."""
+
+    function: Callable[..., Any]
+    """What to call: the callable itself, or the function inside a raw class or static method."""
+    is_async: bool = False
+    parameters: tuple[Parameter, ...] = ()
+    """The parameters of the model."""
+    injections: tuple[Injection, ...] = ()
+    """The parameters of the host."""
+    positional: tuple[tuple[str, Any], ...] = ()
+    """Name and default of each parameter that has to be passed by position."""
+    variadic: str | None = None
+    """The name of the ``*args`` parameter."""
+    extras: Any = UNSET
+    """The annotation of each value of ``**kwargs``; UNSET where there is no such parameter."""
+    receiver: str | None = None
+    """``self`` or ``cls``, for a method taken from its class."""
+    accepted: frozenset[str] = field(default_factory=frozenset[str])
+    """The names of all parameters."""
+
+
+def read_signature(function: Any, *, tool: str) -> Signature:
+    """Sort the parameters of a callable; one without a readable signature takes any keyword.
+
+    Raises:
+        ToolDefinitionError: Not a callable, or an annotation cannot be resolved.
+    """
+    is_class_method = isinstance(function, classmethod)
+    if isinstance(function, classmethod | staticmethod):
+        function = function.__func__
+    if not callable(function):
+        raise ToolDefinitionError(
+            tool=tool, problem=f"{shown(function)} cannot be called", remedy="Give it a function, method or callable"
+        )
+    is_async = is_async_callable(function)
+    try:
+        raw = list(inspect.signature(function).parameters.values())
+    except (ValueError, TypeError):
+        return Signature(function=function, is_async=is_async, extras=Any)
+    receiver = _receiver(function, raw, is_class_method=is_class_method)
+    bound = set(function.keywords) if isinstance(function, functools.partial) else set[str]()
+    resolve = _Resolver(function, tool=tool)
+    kept = [p for p in raw[1 if receiver else 0 :] if p.name not in bound]
+    return _sort(function, kept, resolve, is_async=is_async, receiver=receiver)
+
+
+def _sort(
+    function: Callable[..., Any],
+    raw: list[inspect.Parameter],
+    resolve: _Resolver,
+    *,
+    is_async: bool,
+    receiver: str | None,
+) -> Signature:
+    parameters: list[Parameter] = []
+    injections: list[Injection] = []
+    extras: Any = UNSET
+    variadic: str | None = None
+    for item in raw:
+        annotation = resolve(item)
+        default = UNSET if item.default is inspect.Parameter.empty else item.default
+        if item.kind is inspect.Parameter.VAR_KEYWORD:
+            unpacked = list(_unpacked(annotation))
+            parameters += unpacked
+            extras = UNSET if unpacked else annotation
+        elif item.kind is inspect.Parameter.VAR_POSITIONAL:
+            variadic = item.name
+            parameters.append(Parameter(name=item.name, annotation=types.GenericAlias(list, (annotation,)), default=[], is_variadic=True))
+        elif (injection := injection_of(item.name, annotation, default=default)) is not None:
+            injections.append(injection)
+        else:
+            parameters.append(Parameter(name=item.name, annotation=annotation, default=default))
+    return Signature(
+        function=function,
+        is_async=is_async,
+        parameters=tuple(parameters),
+        injections=tuple(injections),
+        positional=_positional(raw, has_variadic=variadic is not None),
+        variadic=variadic,
+        extras=extras,
+        receiver=receiver,
+        accepted=frozenset(item.name for item in raw),
+    )
+
+
+def _positional(raw: list[inspect.Parameter], *, has_variadic: bool) -> tuple[tuple[str, Any], ...]:
+    """Positional-only parameters; before ``*args`` the others too, or its items would take their places."""
+    kinds = _BY_POSITION if has_variadic else (inspect.Parameter.POSITIONAL_ONLY,)
+    return tuple(
+        (item.name, UNSET if item.default is inspect.Parameter.empty else item.default)
+        for item in raw
+        if item.kind in kinds
+    )
+
+
+def _unpacked(annotation: Any) -> Iterator[Parameter]:
+    """The keys of ``**kwargs: Unpack[SomeTypedDict]`` as parameters of their own."""
+    kind = get_args(annotation)[0] if get_origin(annotation) is Unpack else None
+    if kind is None or not is_typeddict(kind):
+        return
+    hints = typing.get_type_hints(kind, include_extras=True)
+    for name in hints:
+        annotation = hints[name]
+        while get_origin(annotation) in (typing.Required, typing.NotRequired):
+            annotation = get_args(annotation)[0]
+        default = UNSET if name in kind.__required_keys__ else MISSING
+        yield Parameter(name=name, annotation=annotation, default=default)
+
+
+class _Missing(Unset):
+    """The type of MISSING."""
+
+
+MISSING: typing.Final = _Missing()
+"""The default of a key that may be left out and then is not passed on at all."""
+
+
+def is_async_callable(function: Any) -> bool:
+    """Whether calling it gives a coroutine: a coroutine function, or an object with an async ``__call__``."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    if inspect.iscoroutinefunction(function):
+        return True
+    return not inspect.isroutine(function) and inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - asked for its kind, not for its presence
+
+
+def inner_function(function: Any) -> Any:
+    """The function at the bottom of partials, wrappers, methods and callable objects."""
+    for _ in range(100):
+        if isinstance(function, functools.partial):
+            function = function.func
+        elif isinstance(function, types.MethodType | classmethod | staticmethod):
+            function = function.__func__
+        elif (wrapped := getattr(function, "__wrapped__", None)) is not None:
+            function = wrapped
+        elif not isinstance(function, types.FunctionType | type) and hasattr(type(function), "__call__"):  # noqa: B004 - the method is wanted
+            inner = type(function).__call__
+            if not isinstance(inner, types.FunctionType):
+                break
+            function = inner
+        else:
+            break
+    return function
+
+
+def _receiver(function: Any, raw: list[inspect.Parameter], *, is_class_method: bool) -> str | None:
+    """The name of the first parameter, where it is the instance or class of a method not bound yet."""
+    if not raw or raw[0].kind not in _BY_POSITION:
+        return None
+    if is_class_method:
+        return raw[0].name
+    if not inspect.isfunction(function) or raw[0].name not in ("self", "cls"):
+        return None
+    owner = function.__qualname__.rpartition(".")[0]
+    return raw[0].name if owner and not owner.endswith("<locals>") else None
+
+
+class _Resolver:
+    """Resolves annotations where the function was defined, names of enclosing functions included."""
+
+    def __init__(self, function: Any, *, tool: str) -> None:
+        self.tool = tool
+        inner = inner_function(function)
+        self.globals: dict[str, Any] = dict(getattr(inner, "__globals__", {}))
+        self.locals: dict[str, Any] = dict(_enclosing_names(inner))
+
+    def __call__(self, parameter: inspect.Parameter) -> Any:
+        annotation = parameter.annotation
+        if annotation is inspect.Parameter.empty:
+            return Any
+        if isinstance(annotation, type) and not isinstance(annotation, types.GenericAlias):
+            return annotation
+        if isinstance(annotation, str) and parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            # typing refuses to read a bare Unpack[…] from text
+            return self._hints(parameter.name, f"__wrap__[{annotation}]", wrap=True)
+        return self._hints(parameter.name, annotation)
+
+    def _hints(self, name: str, annotation: Any, *, wrap: bool = False) -> Any:
+        holder = types.SimpleNamespace(__annotations__={name: annotation})
+        scope = {**self.locals, "__wrap__": _Wrap} if wrap else self.locals
+        try:
+            found = typing.get_type_hints(holder, self.globals, scope, include_extras=True)[name]
+        except Exception as error:
+            text = annotation if isinstance(annotation, str) else shown(annotation)
+            raise ToolDefinitionError(
+                tool=self.tool,
+                problem=f"the annotation {text.removeprefix('__wrap__[')!r} of parameter {name!r} "
+                f"cannot be resolved ({type(error).__name__}: {error})",
+                remedy="Define or import the names it uses where the function is defined, at run time too",
+            ) from error
+        return get_args(found)[0] if wrap else found
+
+
+ItemT = typing.TypeVar("ItemT")
+
+
+class _Wrap(typing.Generic[ItemT]):
+    """Holds an annotation that ``typing`` takes only inside another."""
+
+
+def _enclosing_names(function: Any) -> Iterator[tuple[str, Any]]:
+    """Names of the functions around the given one: those still running, then those its closure kept."""
+    qualname: str = getattr(function, "__qualname__", "")
+    if "<locals>" in qualname:
+        outer = qualname.rpartition(".<locals>")[0]
+        frame = _running(outer, getattr(function, "__globals__", None))
+        if frame is not None:
+            yield from frame.items()
+    code = getattr(function, "__code__", None)
+    for name, cell in zip(getattr(code, "co_freevars", ()), getattr(function, "__closure__", None) or (), strict=False):
+        try:
+            yield name, cell.cell_contents
+        except ValueError:  # the enclosing function has not assigned it yet
+            continue
+
+
+def _running(qualname: str, scope: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """The local names of the innermost running function of that name; None where it has returned."""
+    frame: types.FrameType | None = sys._getframe(1)  # noqa: SLF001 - the only way to the frames of this thread
+    while frame is not None:
+        if frame.f_code.co_qualname == qualname and frame.f_globals is scope:
+            return dict(frame.f_locals)
+        frame = frame.f_back
+    return None

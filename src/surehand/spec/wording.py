@@ -1,0 +1,90 @@
+"""The words in which a model is told what it sent and what was expected."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+__all__ = ["a_list_of", "expectation", "listed", "received"]
+
+_MAX_TEXT: Final = 60
+"""The most characters of a value that are shown."""
+_MAX_CHOICES: Final = 20
+"""The most allowed values that are listed."""
+
+_KINDS: Final[Mapping[str, str]] = {
+    "string": "a string",
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "null",
+    "array": "an array",
+    "object": "an object",
+}
+
+
+def received(value: object, *, is_shown: bool = True) -> str:
+    """What was given: ``the text 'abc'``, ``the number 3.5``, ``null``; never long, and only its kind where hidden."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return ("true" if value else "false") if is_shown else "true or false"
+        case str():
+            return f"the text {_short(repr(value))}" if is_shown else "a text"
+        case int() | float():
+            return f"the number {_short(_digits(value))}" if is_shown else "a number"
+        case Mapping():
+            return "an object" if value else "an empty object"
+        case list() | tuple() | set() | frozenset():
+            return f"an array of {len(value)} items" if len(value) != 1 else "an array of 1 item"
+        case _:
+            return f"a value of type {type(value).__name__}"
+
+
+def _digits(value: float) -> str:
+    try:
+        return repr(value)
+    except ValueError:  # an integer of more digits than Python is willing to print
+        return "of very many digits"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"
+
+
+def expectation(types: Iterable[str]) -> str:
+    """JSON types as words: ``an integer or null``."""
+    order = list(_KINDS)
+    names = sorted(types, key=lambda name: order.index(name) if name in order else len(order))
+    return a_list_of([_KINDS.get(name, name) for name in names if name != "null" or len(names) == 1], "or") + (
+        " or null" if "null" in names and len(names) > 1 else ""
+    )
+
+
+def listed(choices: Iterable[object]) -> str:
+    """Allowed values as the model would write them, at most 20 of them."""
+    texts = [_short(_literal(choice)) for choice in choices]
+    hidden = len(texts) - _MAX_CHOICES
+    shown = ", ".join(texts[:_MAX_CHOICES])
+    return f"{shown} and {hidden} more" if hidden > 0 else shown
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, str):
+        return repr(value)
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        return repr(value)
+
+
+def a_list_of(words: list[str], joint: str) -> str:
+    """``a``, ``a or b``, ``a, b or c``."""
+    return f"{', '.join(words[:-1])} {joint} {words[-1]}" if len(words) > 1 else "".join(words)
+
+
+def plural(count: Any, noun: str) -> str:
+    """``1 item``, ``2 items``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
