@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-import surehand.messages.fields as _fields  # teaches the messages to be fields of pydantic models
 from surehand.messages.ai import AIMessage, AIMessageChunk
+from surehand.messages.assembly import CallAssembler
 from surehand.messages.base import (
     REMOVE_ALL_MESSAGES,
     HumanMessage,
@@ -16,10 +16,12 @@ from surehand.messages.base import (
     RemoveMessage,
     SystemMessage,
     ToolMessage,
+    is_empty,
 )
 from surehand.messages.calls import InvalidToolCall, ToolCall, ToolCallChunk, new_call_id
 from surehand.messages.coercion import convert_to_messages
 from surehand.messages.content import Content, text_of
+from surehand.messages.fields import core_schema_of
 from surehand.messages.finish import FinishReason, finish_reason_of
 from surehand.messages.reducer import add_messages
 from surehand.messages.stored import message_from_dict, message_to_dict
@@ -41,6 +43,7 @@ __all__ = [
     "AIMessage",
     "AIMessageChunk",
     "AnyMessage",
+    "CallAssembler",
     "Content",
     "FinishReason",
     "HumanMessage",
@@ -57,7 +60,9 @@ __all__ = [
     "check_transcript",
     "close_call",
     "convert_to_messages",
+    "core_schema_of",
     "finish_reason_of",
+    "is_empty",
     "message_from_dict",
     "message_to_dict",
     "new_call_id",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from surehand.messages.assembly import assemble, fold
 from surehand.messages.base import Message, _set  # pyright: ignore[reportPrivateUsage] - one family of classes
@@ -198,7 +198,7 @@ def _merged(left: Mapping[str, Any], right: Mapping[str, Any]) -> dict[str, Any]
         if isinstance(known, str) and isinstance(value, str):
             merged[key] = known + value
         elif isinstance(known, list) and isinstance(value, list):
-            merged[key] = [*cast("list[Any]", known), *cast("list[Any]", value)]
+            merged[key] = [*known, *value]
         else:
             merged[key] = value
     return merged

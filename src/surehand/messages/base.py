@@ -231,7 +231,7 @@ class RemoveMessage(Message):
     _fields = ("id",)
 
     def __init__(self, *, id: str) -> None:
-        if not isinstance(id, str) or not id:
+        if not id or not isinstance(id, str):  # pyright: ignore[reportUnnecessaryIsInstance] - hosts need not type
             raise InputError(
                 problem="A RemoveMessage names the message to remove: expected its id",
                 value=id,

@@ -94,8 +94,8 @@ def _entries(raw: object) -> Iterable[object]:
 def _fields(entry: object) -> tuple[object, str, object]:
     """The id, the name and the arguments of an entry in any of the usual shapes."""
     if not isinstance(entry, Mapping):
-        error = f"The call is no object: expected id, name and arguments, got {type(entry).__name__}."
-        return None, "", _Unreadable(entry, error)
+        problem = f"The call is no object: expected id, name and arguments, got {type(entry).__name__}."
+        return None, "", _Unreadable(entry, problem)
     fields = cast("Mapping[str, object]", entry)
     if fields.get("type") == "invalid_tool_call":
         error = fields.get("error")

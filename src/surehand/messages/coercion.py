@@ -1,8 +1,8 @@
 """Whatever a host has as a conversation, as messages.
 
 One reader for all spellings, because hosts mix them: a list may hold messages of ours beside a provider's dicts. It
-keeps track of the calls it has seen: where a provider sent no id, or one id twice, the answers follow their calls to the
-ids these were given.
+keeps track of the calls it has seen: where a provider sent no id, or one id twice, the answers follow their calls to
+the ids these were given.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 
 from surehand.errors import InputError
 from surehand.messages.ai import AIMessage
-from surehand.messages.base import HumanMessage, Message, RemoveMessage, SystemMessage, ToolMessage
+from surehand.messages.base import HumanMessage, Message, RemoveMessage, SystemMessage, ToolMessage, is_empty
 from surehand.messages.calls import new_call_id
 from surehand.messages.stored import is_stored, message_from_dict
 
@@ -163,6 +163,10 @@ class _Reader:
             usage_metadata=cast("Mapping[str, Any]", usage) if isinstance(usage, Mapping) else None,
             **_common(fields),
         )
+        custom = [call["id"] for call, entry in zip(message.tool_calls, entries, strict=True) if _is_custom(entry)]
+        if custom:
+            # A call's free-form text has to be written back as one.
+            message = message.replace(additional_kwargs={**message.additional_kwargs, "custom_calls": custom})
         self._add(message, [_sent_id(entry) for entry in entries])
 
     def _read_human(self, fields: Mapping[str, Any]) -> None:
@@ -211,10 +215,15 @@ class _Reader:
 
     def _answered_call(self, sent_id: object, name: object) -> _OpenCall | None:
         """The call that an answer is for: by the id as sent; without an id the next one, of its name if it has one."""
+        candidates = self.open
         if isinstance(sent_id, str) and sent_id:
-            return next((call for call in self.open if sent_id in (call.sent_id, call.id)), None)
+            for call in self.open:
+                if sent_id in (call.sent_id, call.id):
+                    return call
+            # The host was told an id for a call that has none in its own copy of the message.
+            candidates = [call for call in self.open if not call.sent_id]
         nameless = name is None or name == ""
-        return next((call for call in self.open if nameless or call.name == name), None)
+        return next((call for call in candidates if nameless or call.name == name), None)
 
 
 def _flat(item: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -244,12 +253,12 @@ def _content(fields: Mapping[str, Any]) -> Any:
     content = fields.get("content")
     if content is None:
         return ""
-    return list(cast("tuple[Any, ...]", content)) if isinstance(content, tuple) else content
+    return list(content) if isinstance(content, tuple) else content
 
 
 def _common(fields: Mapping[str, Any], extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The fields that every message has; what nobody knows is kept beside the content."""
-    unknown = {key: value for key, value in fields.items() if key not in _KNOWN and value is not None}
+    unknown = {key: value for key, value in fields.items() if key not in _KNOWN and not is_empty(value)}
     given = fields.get("additional_kwargs")
     kwargs = {**(cast("Mapping[str, Any]", given) if isinstance(given, Mapping) else {}), **unknown, **(extra or {})}
     metadata = fields.get("response_metadata")
@@ -301,7 +310,11 @@ def _is_placeholder(entry: object) -> bool:
     function = outer.get("function")
     fields = cast("Mapping[str, Any]", function) if isinstance(function, Mapping) else outer
     said = (fields.get("name"), fields.get("arguments"), fields.get("args"), fields.get("input"), outer.get("id"))
-    return "custom" not in outer and all(value is None or value == "" for value in said)
+    return not _is_custom(entry) and all(value is None or value == "" for value in said)
+
+
+def _is_custom(entry: object) -> bool:
+    return isinstance(entry, Mapping) and isinstance(cast("Mapping[str, Any]", entry).get("custom"), Mapping)
 
 
 def _is_block(block: object, kind: str) -> bool:

@@ -66,20 +66,20 @@ def is_stored(value: Mapping[str, Any]) -> bool:
     return "surehand" in value
 
 
-def message_from_dict(form: Mapping[str, Any]) -> Message:
+def message_from_dict(form: object) -> Message:
     """The message of a stored form. Arguments that cannot be read make an invalid call, never an error.
 
     Raises:
         InputError: The form is another program's, a later version's, or damaged.
     """
-    if not isinstance(form, Mapping) or form.get("surehand") != VERSION:  # pyright: ignore[reportUnnecessaryIsInstance] - from a store
+    fields = dict(cast("Mapping[str, Any]", form)) if isinstance(form, Mapping) else {}
+    if fields.pop("surehand", None) != VERSION:
         raise InputError(
             problem=f"Expected a stored message of version {VERSION}, as message_to_dict writes it",
             value=form,
             remedy="Read the form with the version of Surehand that wrote it, or with convert_to_messages.",
         )
-    kind = _KINDS.get(cast("str", form.get("type")))
-    fields = {key: value for key, value in form.items() if key not in ("surehand", "type")}
+    kind = _KINDS.get(fields.pop("type", ""))
     if kind is None or not fields.keys() <= set(kind._fields):  # pyright: ignore[reportPrivateUsage]
         raise _damaged(form)
     try:
@@ -104,7 +104,7 @@ def _built(kind: type[Message], fields: dict[str, Any]) -> Message:
     forms: list[dict[str, Any]] = [dict(form) for form in fields.pop("tool_calls", ())]
     entries = [{**form, "type": "invalid_tool_call"} if "error" in form else form for form in forms]
     message = AIMessage(**fields, tool_calls=entries)
-    calls: Calls = message._calls  # pyright: ignore[reportPrivateUsage] - one family of modules
+    calls: Calls = message._calls  # pyright: ignore[reportPrivateUsage] # noqa: SLF001 - one family of modules
     for call, form in zip(message.tool_calls, forms, strict=True):
         if "repairs" in form:
             calls.repairs[call["id"]] = tuple(form["repairs"])

@@ -1,0 +1,12 @@
+"""Providers' payloads in and out: pure functions over plain JSON, no provider's package needed.
+
+Each dialect is a module: ``read_reply`` and a stream class read what a provider sends, ``write_messages`` writes what
+it accepts. ``dialect_of`` finds out which one a host's messages speak, so that answers can be given in it.
+"""
+
+from __future__ import annotations
+
+from surehand.dialects import anthropic_messages, openai_chat, text_calls
+from surehand.dialects.detect import Dialect, dialect_of
+
+__all__ = ["Dialect", "anthropic_messages", "dialect_of", "openai_chat", "text_calls"]

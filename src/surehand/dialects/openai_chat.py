@@ -1,0 +1,249 @@
+"""OpenAI's Chat Completions, and the many servers that speak it more or less."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Final, cast
+
+from surehand.dialects.streams import Reply
+from surehand.dialects.wire import (
+    NO_OUTPUT,
+    clean,
+    clean_text,
+    sendable_arguments_text,
+    sendable_id,
+    sendable_name,
+)
+from surehand.errors import InputError
+from surehand.messages import (
+    AIMessage,
+    AIMessageChunk,
+    Content,
+    HumanMessage,
+    Message,
+    SystemMessage,
+    ToolCall,
+    ToolCallChunk,
+    ToolMessage,
+    convert_to_messages,
+    repair_transcript,
+    text_of,
+)
+
+__all__ = ["ChatStream", "read_message", "read_reply", "usage_of", "write_answers", "write_messages"]
+
+_ABOUT_REPLY: Final = ("id", "model", "created", "system_fingerprint", "service_tier")
+_EXTRA_TEXTS: Final = ("reasoning_content", "reasoning", "refusal")
+
+
+def read_reply(payload: Mapping[str, Any], *, choice: int = 0) -> AIMessage:
+    """The message of a completion, with all calls, finish reason and usage.
+
+    What the provider sends beside the content, such as its reasoning, is in ``additional_kwargs``.
+
+    Args:
+        payload: The completion as the provider sent it.
+        choice: Which of the completions to read, where several were asked for.
+
+    Raises:
+        InputError: The payload has no such choice.
+    """
+    choices: object = payload.get("choices")
+    found = _nth(choices, choice)
+    message: object = found.get("message") if found is not None else None
+    if found is None or not isinstance(message, Mapping):
+        raise InputError(
+            problem=f"Expected a chat completion with a message in choices[{choice}]",
+            value=payload,
+            remedy="Pass the provider's JSON as it came; an error reply holds no message.",
+        )
+    read = convert_to_messages([{**cast("Mapping[str, Any]", message), "role": "assistant"}])[0]
+    metadata = {key: payload[key] for key in _ABOUT_REPLY if payload.get(key) is not None}
+    metadata["finish_reason"] = found.get("finish_reason")
+    return cast("AIMessage", read).replace(response_metadata=metadata, usage_metadata=usage_of(payload.get("usage")))
+
+
+def _nth(choices: object, number: int) -> Mapping[str, Any] | None:
+    if not isinstance(choices, list):
+        return None
+    read = [cast("Mapping[str, Any]", entry) for entry in cast("list[object]", choices) if isinstance(entry, Mapping)]
+    return read[number] if 0 <= number < len(read) else None
+
+
+def usage_of(usage: object) -> dict[str, Any] | None:
+    """The tokens in the spelling of ``usage_metadata``; None where the provider sent none."""
+    if not isinstance(usage, Mapping):
+        return None
+    fields = cast("Mapping[str, Any]", usage)
+    sent, received = _number(fields.get("prompt_tokens")), _number(fields.get("completion_tokens"))
+    return {
+        "input_tokens": sent,
+        "output_tokens": received,
+        "total_tokens": _number(fields.get("total_tokens")) or sent + received,
+    }
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def read_message(message: Mapping[str, Any]) -> Message:
+    """One message of a request or reply.
+
+    Raises:
+        InputError: It has no role that Chat Completions know.
+    """
+    return convert_to_messages([message])[-1]
+
+
+def write_messages(
+    messages: Sequence[Message], *, names: Mapping[str, str] | None = None, extra_fields: Collection[str] = ()
+) -> list[dict[str, Any]]:
+    """The conversation as the provider accepts it, whatever broken call it holds.
+
+    Arguments are valid JSON objects, every call is answered once and right after it, no content is empty.
+
+    Args:
+        messages: The conversation; it is repaired first, as ``repair_transcript`` does.
+        names: Tool name -> the name the tool was offered by, where the two differ.
+        extra_fields: Which of an AI message's ``additional_kwargs`` are sent back, such as ``reasoning_content``.
+    """
+    return [_written(message, names or {}, extra_fields) for message in repair_transcript(messages)]
+
+
+def _written(message: Message, names: Mapping[str, str], extra_fields: Collection[str]) -> dict[str, Any]:
+    if isinstance(message, AIMessage):
+        return _written_reply(message, names, extra_fields)
+    if isinstance(message, ToolMessage):
+        return _written_answer(message)
+    if isinstance(message, SystemMessage):
+        role = "developer" if message.additional_kwargs.get("role") == "developer" else "system"
+    elif isinstance(message, HumanMessage):
+        role = "user"
+    else:
+        raise InputError(
+            problem="Chat Completions have no such message",
+            value=message,
+            remedy="Apply RemoveMessage with add_messages before the model is asked.",
+        )
+    written: dict[str, Any] = {"role": role, "content": _parts(message.content)}
+    if message.name:
+        written["name"] = sendable_name(message.name, {})
+    return written
+
+
+def _parts(content: Content) -> str | list[Any]:
+    if isinstance(content, str):
+        return clean_text(content) or NO_OUTPUT
+    return [{"type": "text", "text": part} if isinstance(part, str) else part for part in clean(content)] or NO_OUTPUT
+
+
+def _written_reply(message: AIMessage, names: Mapping[str, str], extra_fields: Collection[str]) -> dict[str, Any]:
+    text = clean_text(message.text)
+    written: dict[str, Any] = {"role": "assistant", "content": text or ("" if message.tool_calls else NO_OUTPUT)}
+    for field in extra_fields:
+        if field in message.additional_kwargs:
+            written[field] = clean(message.additional_kwargs[field])
+    if message.tool_calls:
+        custom: Collection[str] = message.additional_kwargs.get("custom_calls", ())
+        written["tool_calls"] = [_written_call(call, names, call["id"] in custom) for call in message.tool_calls]
+    return written
+
+
+def _written_call(call: ToolCall, names: Mapping[str, str], is_custom: bool) -> dict[str, Any]:  # noqa: FBT001 - private
+    call_id, name = sendable_id(call["id"]), sendable_name(call["name"], names)
+    if is_custom and isinstance(call["args"], Mapping):
+        text = clean(cast("Mapping[str, Any]", call["args"]).get("input"))
+        return {"id": call_id, "type": "custom", "custom": {"name": name, "input": text}}
+    return {
+        "id": call_id,
+        "type": "function",
+        "function": {"name": name, "arguments": sendable_arguments_text(call)},
+    }
+
+
+def _written_answer(message: ToolMessage) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": sendable_id(message.tool_call_id), "content": _answer_text(message)}
+
+
+def _answer_text(message: ToolMessage) -> str:
+    """Answers are text only in this dialect; a block that is none is named, so that the model knows of it."""
+    if isinstance(message.content, str):
+        return clean_text(message.content) or NO_OUTPUT
+    texts = [text_of([block]) or _named(block) for block in message.content]
+    return clean_text("\n".join(text for text in texts if text)) or NO_OUTPUT
+
+
+def _named(block: str | dict[str, Any]) -> str:
+    if isinstance(block, str) or block.get("type", "text") == "text":
+        return ""
+    return f"(a block of type {block.get('type')} that cannot be shown here)"
+
+
+def write_answers(answers: Iterable[ToolMessage]) -> list[dict[str, Any]]:
+    """Tool messages as Chat Completions' ``tool`` messages, with the ids that they came with."""
+    return [{**_written_answer(answer), "tool_call_id": answer.tool_call_id} for answer in answers]
+
+
+class ChatStream:
+    """Puts the chunks of a streamed completion together.
+
+    Feed every chunk; ``finish`` gives the whole reply, as often as it is asked. A reply that broke off has no
+    ``finish_reason``, and those of its calls that are not complete are invalid.
+    """
+
+    def __init__(self, *, choice: int = 0) -> None:
+        self._choice = choice
+        self._reply = Reply()
+
+    def feed(self, chunk: Mapping[str, Any]) -> AIMessageChunk | None:
+        """Take in one chunk; what it adds to the reply, or None if that is nothing."""
+        reply = self._reply
+        metadata = {key: chunk[key] for key in _ABOUT_REPLY if chunk.get(key) and key not in reply.metadata}
+        usage = usage_of(chunk.get("usage"))
+        text, extras, pieces = "", dict[str, str](), list[ToolCallChunk]()
+        for entry in _mappings(chunk.get("choices")):
+            if entry.get("index", 0) != self._choice:
+                continue
+            if entry.get("finish_reason"):
+                metadata["finish_reason"] = entry["finish_reason"]
+            delta: object = entry.get("delta")
+            if isinstance(delta, Mapping):
+                fields = cast("Mapping[str, Any]", delta)
+                text += text_of(fields.get("content"))
+                extras |= {key: fields[key] for key in _EXTRA_TEXTS if isinstance(fields.get(key), str) and fields[key]}
+                pieces += _pieces(fields)
+        return reply.add(text=text, extras=extras, pieces=pieces, metadata=metadata, usage=usage)
+
+    def finish(self) -> AIMessage:
+        """The reply as far as it came."""
+        return self._reply.message()
+
+
+def _mappings(value: object) -> list[Mapping[str, Any]]:
+    if not isinstance(value, list):
+        return []
+    return [cast("Mapping[str, Any]", entry) for entry in cast("list[object]", value) if isinstance(entry, Mapping)]
+
+
+def _pieces(delta: Mapping[str, Any]) -> list[ToolCallChunk]:
+    pieces = [_piece(entry) for entry in _mappings(delta.get("tool_calls"))]
+    legacy: object = delta.get("function_call")
+    if isinstance(legacy, Mapping):
+        pieces.append(_piece(cast("Mapping[str, Any]", {"function": legacy})))
+    return pieces
+
+
+def _piece(entry: Mapping[str, Any]) -> ToolCallChunk:
+    function: object = entry.get("function") or entry.get("custom")
+    fields = cast("Mapping[str, Any]", function) if isinstance(function, Mapping) else {}
+    index, call_id, name = entry.get("index"), entry.get("id"), fields.get("name")
+    args: object = fields.get("arguments", fields.get("input"))
+    return {
+        "id": call_id if isinstance(call_id, str) else None,
+        "name": name if isinstance(name, str) else None,
+        "args": args if isinstance(args, str) or args is None else json.dumps(args, default=str),
+        "index": index if isinstance(index, int) else None,
+        "type": "tool_call_chunk",
+    }

@@ -1,0 +1,75 @@
+"""A reply in the making: what a stream has brought so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from surehand.messages import AIMessage, AIMessageChunk, CallAssembler, Content, ToolCallChunk
+
+__all__ = ["Reply"]
+
+
+class Reply:
+    """Collects pieces and makes the message of them; linear in the length of the reply."""
+
+    def __init__(self) -> None:
+        self.metadata: dict[str, Any] = {}
+        self._usage: dict[str, Any] | None = None
+        self._texts: list[str] = []
+        self._extras: dict[str, list[str]] = {}
+        self._calls = CallAssembler()
+        self._message: AIMessage | None = None
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the provider said that the reply is complete."""
+        return AIMessage(response_metadata=self.metadata).finish_reason is not None
+
+    def add(
+        self,
+        *,
+        text: str = "",
+        extras: Mapping[str, str] | None = None,
+        pieces: Iterable[ToolCallChunk] = (),
+        metadata: Mapping[str, Any] | None = None,
+        usage: Mapping[str, Any] | None = None,
+    ) -> AIMessageChunk | None:
+        """Take in what one event brings; the same as a chunk, or None if it brings nothing."""
+        pieces, extras, metadata = list(pieces), extras or {}, metadata or {}
+        if not (text or extras or pieces or metadata or usage):
+            return None
+        self._message = None
+        self._texts.append(text)
+        for key, value in extras.items():
+            self._extras.setdefault(key, []).append(value)
+        for piece in pieces:
+            self._calls.feed(piece)
+        self.metadata.update(metadata)
+        if usage:
+            self._usage = _total({**(self._usage or {}), **usage})
+        return AIMessageChunk(
+            text,
+            tool_call_chunks=pieces,
+            usage_metadata=usage,
+            additional_kwargs=extras,
+            response_metadata=metadata,
+        )
+
+    def message(self, content: Content | None = None) -> AIMessage:
+        """The reply so far; the same object until something is added, so that generated ids stay."""
+        if self._message is None:
+            self._message = AIMessage(
+                "".join(self._texts) if content is None else content,
+                tool_calls=self._calls.calls(is_finished=self.is_finished),
+                usage_metadata=self._usage,
+                additional_kwargs={key: "".join(parts) for key, parts in self._extras.items()},
+                response_metadata=self.metadata,
+            )
+        return self._message
+
+
+def _total(usage: dict[str, Any]) -> dict[str, Any]:
+    if {"input_tokens", "output_tokens"} <= usage.keys():
+        usage["total_tokens"] = usage["input_tokens"] + usage["output_tokens"]
+    return usage

@@ -1,0 +1,140 @@
+"""Calls that a model wrote into its text, because its server did not lift them out.
+
+Read only on request, and only what can hardly be anything else: the forms that local models are trained on, with the
+name of a tool that was offered. A text that talks *about* a call (a quotation, an example in a code block, a sentence with
+JSON in it) is a text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, Final, cast
+
+from surehand.errors import MalformedArguments
+from surehand.messages import ToolCall, new_call_id
+
+__all__ = ["read_text_calls"]
+
+_OPENER: Final = re.compile(r"^[ \t]*<tool_call>", re.MULTILINE)
+_TAG: Final = re.compile(r"</?tool_call>")
+_PYTHON_TAG: Final = "<|python_tag|>"
+_END_TOKENS: Final = re.compile(r"(?:<\|(?:eom_id|eot_id|im_end|end_of_text)\|>|</s>|\s)+\Z")
+_FENCE: Final = re.compile(r"^[ \t]*```[a-zA-Z_]*[ \t]*\n(.*?)\n?[ \t]*```[ \t]*$", re.MULTILINE | re.DOTALL)
+_SEPARATOR: Final = re.compile(r"(?<=\})\s*(?:;|\n)\s*(?=\{)")
+_NAME: Final = re.compile(r"""["']name["']\s*:\s*["']([^"']{1,128})["']""")
+_ARGUMENT_KEYS: Final = ("arguments", "parameters", "args", "input")
+
+
+def read_text_calls(text: str, tool_names: Collection[str]) -> list[ToolCall] | None:
+    """The calls that the text is, or holds in tags; None where it is a text like any other.
+
+    Read are ``<tool_call>`` blocks that start a line, outside code and quotations; and, where nothing stands beside
+    them, ``<|python_tag|>`` calls, fenced blocks, one JSON object or a list of them. Each has the name of a declared
+    tool. A tagged call whose JSON is broken keeps its text as its arguments, so that the model is told.
+
+    Args:
+        text: The whole content of the reply.
+        tool_names: The names of the tools that were offered.
+    """
+    body = _END_TOKENS.sub("", text).strip()
+    if body.startswith(_PYTHON_TAG):
+        return _calls(_split(body.removeprefix(_PYTHON_TAG)), tool_names, is_marked=True)
+    fenced = _only_fences(body)
+    if fenced is not None:
+        body = "\n".join(fenced) if any("<tool_call>" in block for block in fenced) else body
+    if "<tool_call>" in body:
+        return _calls(_tagged(body), tool_names, is_marked=True)
+    return _whole(fenced if fenced is not None else [body], tool_names)
+
+
+def _only_fences(body: str) -> list[str] | None:
+    """The insides of the code blocks that the text consists of; None where it holds anything else."""
+    if not body.startswith("```") or _FENCE.sub("", body).strip():
+        return None
+    return [match.group(1) for match in _FENCE.finditer(body)]
+
+
+def _tagged(body: str) -> Iterator[str]:
+    """The insides of the tags; stray tags separate, and the last block may lack its closer."""
+    code = [match.span() for match in _FENCE.finditer(body)]
+    openers = (match.start() for match in _OPENER.finditer(body))
+    start = next((place for place in openers if not any(first <= place < end for first, end in code)), None)
+    if start is None:
+        return
+    is_open = False
+    position = start
+    for tag in _TAG.finditer(body, start):
+        if is_open and body[position : tag.start()].strip():
+            yield body[position : tag.start()]
+        is_open = tag.group() == "<tool_call>"
+        position = tag.end()
+    if is_open and body[position:].strip():
+        yield body[position:]
+
+
+def _split(body: str) -> list[str]:
+    """Llama separates several calls by semicolons or lines; a text that is one value is not split."""
+    from surehand.grammar import parse_value
+
+    try:
+        parse_value(body)
+    except MalformedArguments:
+        return _SEPARATOR.split(body)
+    return [body]
+
+
+def _calls(blocks: Iterable[str], tool_names: Collection[str], *, is_marked: bool) -> list[ToolCall] | None:
+    calls = [call for block in blocks for call in _block_calls(block, tool_names, is_marked=is_marked)]
+    return calls or None
+
+
+def _block_calls(block: str, tool_names: Collection[str], *, is_marked: bool) -> list[ToolCall]:
+    from surehand.grammar import parse_value
+
+    try:
+        value, _ = parse_value(block.strip())
+    except MalformedArguments:
+        name = _NAME.search(block)
+        is_call = is_marked and name is not None and name.group(1) in tool_names
+        return [_call(name.group(1), block.strip())] if is_call and name is not None else []
+    entries = cast("list[object]", value) if isinstance(value, list) else [value]
+    return [call for entry in entries if (call := _read(entry, tool_names, is_marked=is_marked)) is not None]
+
+
+def _whole(blocks: list[str], tool_names: Collection[str]) -> list[ToolCall] | None:
+    """Calls without a mark: every value of the message has to be one."""
+    calls: list[ToolCall] = []
+    for block in blocks:
+        if not block.strip().startswith(("{", "[")):
+            return None
+        from surehand.grammar import parse_value
+
+        try:
+            value, _ = parse_value(block.strip())
+        except MalformedArguments:
+            return None
+        for entry in cast("list[object]", value) if isinstance(value, list) else [value]:
+            call = _read(entry, tool_names, is_marked=False)
+            if call is None:
+                return None
+            calls.append(call)
+    return calls or None
+
+
+def _read(entry: object, tool_names: Collection[str], *, is_marked: bool) -> ToolCall | None:
+    if not isinstance(entry, Mapping):
+        return None
+    fields = cast("Mapping[str, Any]", entry)
+    function: object = fields.get("function")
+    if isinstance(function, Mapping):
+        fields = cast("Mapping[str, Any]", function)
+    name = fields.get("name")
+    key = next((key for key in _ARGUMENT_KEYS if key in fields), None)
+    if not isinstance(name, str) or name not in tool_names or (key is None and not is_marked):
+        return None
+    return _call(name, {} if key is None else fields[key])
+
+
+def _call(name: str, args: object) -> ToolCall:
+    return {"id": new_call_id(), "name": name, "args": args, "type": "tool_call"}

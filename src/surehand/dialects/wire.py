@@ -1,0 +1,121 @@
+"""What every provider asks of a request: valid JSON, valid names and ids, texts that are Unicode and not empty.
+
+A request is refused as a whole for one bad spot in a history of a hundred messages, so that one garbled call ends a
+conversation. What is written here is acceptable whatever a model has sent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, cast
+
+from pydantic_core import to_jsonable_python
+
+from surehand.errors import shown
+from surehand.messages import AIMessage, Content, ToolCall
+
+__all__ = [
+    "NO_OUTPUT",
+    "clean",
+    "clean_text",
+    "content_blocks",
+    "sendable_arguments",
+    "sendable_arguments_text",
+    "sendable_id",
+    "sendable_name",
+]
+
+NO_OUTPUT: Final = "(no output)"
+"""Stands for a content that is empty: providers refuse empty texts."""
+
+_PREVIEW: Final = 200
+_BAD_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]")
+_GOOD_ID: Final = re.compile(r"[a-zA-Z0-9_-]{1,40}")
+_MAX_NAME: Final = 64
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+def clean_text(text: str) -> str:
+    """The text as Unicode: surrogate pairs joined, lone surrogates replaced by U+FFFD."""
+    if not _SURROGATE.search(text):
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def clean(value: Any) -> Any:
+    """The value as strict JSON: texts cleaned, numbers that JSON lacks and anything foreign as what is nearest."""
+    try:
+        return _cleaned(to_jsonable_python(value, fallback=shown, bytes_mode="base64", serialize_unknown=True))
+    except (ValueError, RecursionError):  # a value that contains itself, or is nested beyond reason
+        return shown(value, _PREVIEW)
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, dict):
+        return {clean_text(key): _cleaned(item) for key, item in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [_cleaned(item) for item in cast("list[Any]", value)]
+    return value
+
+
+def sendable_arguments(call: ToolCall) -> dict[str, Any]:
+    """The call's arguments as an object; those that are none are shown under ``_raw``, cut short.
+
+    The broken text itself must not be replayed as arguments: providers refuse it, and models imitate it.
+    """
+    args = call["args"]
+    if isinstance(args, Mapping):
+        cleaned = clean(args)
+        if isinstance(cleaned, dict):
+            return cast("dict[str, Any]", cleaned)
+    if args is None or args == "":
+        return {}
+    text = args if isinstance(args, str) else shown(args, _PREVIEW)
+    return {"_raw": clean_text(text if len(text) <= _PREVIEW else f"{text[: _PREVIEW - 1]}…")}
+
+
+def sendable_arguments_text(call: ToolCall) -> str:
+    """The same as JSON text."""
+    return json.dumps(sendable_arguments(call), ensure_ascii=False, allow_nan=False)
+
+
+def sendable_name(name: str, names: Mapping[str, str]) -> str:
+    """The name that the provider knows the tool by; one no provider would take is made acceptable."""
+    if name in names:
+        return names[name]
+    return _BAD_NAME.sub("_", name)[:_MAX_NAME] or "unknown"
+
+
+def sendable_id(call_id: str) -> str:
+    """The id, or where providers would refuse it another that is the same each time."""
+    if _GOOD_ID.fullmatch(call_id):
+        return call_id
+    return f"call_{hashlib.sha256(call_id.encode('utf-8', 'replace')).hexdigest()[:24]}"
+
+
+def content_blocks(content: Content) -> list[dict[str, Any]]:
+    """The content as blocks, without texts that say nothing."""
+    blocks: Iterable[str | dict[str, Any]] = [content] if isinstance(content, str) else content
+    read = [{"type": "text", "text": block} if isinstance(block, str) else block for block in blocks]
+    return [clean(block) for block in read if block.get("type") != "text" or _says_something(block.get("text"))]
+
+
+def _says_something(text: object) -> bool:
+    return isinstance(text, str) and bool(text.strip())
+
+
+def calls_in_order(message: AIMessage, blocks: Sequence[Mapping[str, Any]]) -> dict[int, ToolCall]:
+    """Which call each ``tool_use`` block of the content stands for, by the block's position."""
+    positions = [position for position, block in enumerate(blocks) if block.get("type") == "tool_use"]
+    if len(positions) == len(message.tool_calls):
+        return dict(zip(positions, message.tool_calls, strict=True))
+    by_id = {call["id"]: call for call in message.tool_calls}
+    return {position: by_id[blocks[position]["id"]] for position in positions if blocks[position].get("id") in by_id}
