@@ -7,6 +7,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
 from support.pages import ROOT, examples, pages_with_examples
 
 PAGES = pages_with_examples()

@@ -10,7 +10,6 @@ from typing import Any, cast
 
 from surehand import BaseTool
 from surehand.cli._screen import Screen
-from surehand.policy import ToolOptions, Unset
 
 __all__ = ["SchemaForm", "exported", "show_tools"]
 
@@ -49,6 +48,8 @@ def show_tools(tools: Sequence[BaseTool], screen: Screen) -> None:
         options = _options(tool)
         if options:
             screen.labelled("options", ", ".join(options))
+        for advice in _advice(tool.spec.schema.json_schema):
+            screen.labelled("advice", advice, style="yellow")
 
 
 def _arguments(schema: Mapping[str, Any]) -> list[str]:
@@ -61,6 +62,17 @@ def _argument(name: str, declared: Mapping[str, Any], *, is_required: bool) -> s
     need = "required" if is_required else f"default {json.dumps(declared.get('default'), ensure_ascii=False)}"
     description = declared.get("description")
     return f"{name} ({_kind(declared)}, {need}){f': {description}' if description else ''}"
+
+
+def _advice(schema: Mapping[str, Any]) -> list[str]:
+    """Required arguments that a model may well leave out, because their own declaration says so."""
+    properties = cast("Mapping[str, Mapping[str, Any]]", schema.get("properties", {}))
+    required = cast("Sequence[str]", schema.get("required", ()))
+    return [
+        f"{name!r} may be None but has no default: a call that leaves it out is refused. Give it `= None`."
+        for name, declared in properties.items()
+        if name in required and "null" in _kind(declared).split(" or ")
+    ]
 
 
 def _kind(declared: Mapping[str, Any]) -> str:
@@ -76,7 +88,9 @@ def _kind(declared: Mapping[str, Any]) -> str:
 
 
 def _options(tool: BaseTool) -> list[str]:
+    """The options that the tool sets; the others are its node's to decide."""
     spec = tool.spec
-    given = {field.name: getattr(spec.options, field.name) for field in fields(ToolOptions)}
-    shown = [f"{name}={value!r}" for name, value in given.items() if not isinstance(value, Unset)]
+    nothing = type(spec.options)()
+    given = {field.name: getattr(spec.options, field.name) for field in fields(spec.options)}
+    shown = [f"{name}={value!r}" for name, value in given.items() if value is not getattr(nothing, name)]
     return [*shown, *(["return_direct=True"] if spec.return_direct else [])]

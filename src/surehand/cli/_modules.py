@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
-from surehand import BaseTool, as_tools
+from surehand import BaseTool, Tool
 from surehand.cli._errors import CommandError
 
 __all__ = ["Target", "load_one_tool", "load_tools"]
@@ -124,16 +124,26 @@ def _named(target: Target, module: ModuleType, tools: list[BaseTool]) -> list[Ba
     if by_name:
         return by_name
     value = _variables(module).get(target.name or "")
-    if inspect.isclass(value) and issubclass(value, BaseTool):
-        value = cast("type[BaseTool]", value)()
-    if isinstance(value, BaseTool) or inspect.isroutine(value):
-        return as_tools([value])
-    if isinstance(value, list | tuple) and value:
-        return as_tools(cast("list[Any]", list(cast("Iterable[Any]", value))))
+    made = _made_from(value)
+    if made:
+        return made
     known = [tool.name for tool in tools]
     near = difflib.get_close_matches(target.name or "", known, n=1)
     hint = f"Did you mean {near[0]!r}?" if near else f"Its tools are: {', '.join(known) or 'none'}."
     raise CommandError(problem=f"{target.module!r} has no tool {target.name!r}", remedy=hint)
+
+
+def _made_from(value: object) -> list[BaseTool]:
+    """The tools in a variable: a tool, a tool class, a function or a list of these; none for anything else."""
+    if isinstance(value, BaseTool):
+        return [value]
+    if inspect.isclass(value) and issubclass(value, BaseTool):
+        return [value()]
+    if inspect.isroutine(value):
+        return [Tool.from_function(value)]
+    if isinstance(value, list | tuple):
+        return [tool for item in cast("Iterable[object]", value) for tool in _made_from(item)]
+    return []
 
 
 def _variables(module: ModuleType) -> Mapping[str, Any]:

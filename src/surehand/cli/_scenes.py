@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from surehand import AIMessage, FailureKind, ToolMessage
+from surehand import AIMessage, ToolMessage
 from surehand.cli._desk import SECRETS, Desk
+from surehand.outcomes import FailureKind
 
 __all__ = ["FINAL_REPLY", "QUESTION", "SCENES", "Ending", "Scene", "SentCall"]
 

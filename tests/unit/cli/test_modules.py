@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.command import surehand
+
+
+def names(out: str) -> list[str]:
+    """The titles of a listing: lines that are not indented."""
+    return [line for line in out.splitlines() if line and not line.startswith(" ")]
+
+
+def test_a_file_is_loaded_by_its_path(shop: str) -> None:
+    assert names(surehand("tools", shop).out) == ["find_order", "greet"]
+
+
+def test_a_module_is_loaded_by_its_name_from_the_working_directory(shop: str) -> None:
+    assert names(surehand("tools", "shop").out) == ["find_order", "greet"]
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("find_order", ["find_order"]),
+        ("CountWords", ["count_words"]),
+        ("double", ["double"]),
+        ("more", ["double", "greet"]),
+    ],
+)
+def test_a_name_chooses_a_tool_a_class_a_function_or_a_list(shop: str, name: str, found: list[str]) -> None:
+    assert names(surehand("tools", f"{shop}:{name}").out) == found
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("nowhere.py", "There is no file 'nowhere.py'"),
+        ("no_such_module", "There is no module 'no_such_module'"),
+        ("shop:find_orders", "Did you mean 'find_order'?"),
+        ("shop:xyzzy", "Its tools are: find_order, greet"),
+        ("shop:NOTHING", "has no tool 'NOTHING'"),
+    ],
+)
+def test_what_cannot_be_found_is_said_in_one_line(shop: str, target: str, said: str) -> None:
+    ended = surehand("tools", target)
+    assert (ended.code, ended.out) == (2, "")
+    assert said in ended.err
+    assert ended.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("import no_such_package", "ModuleNotFoundError: No module named 'no_such_package'"),
+        ("def broken(:", "SyntaxError"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("x = 1", "holds no tools"),
+    ],
+)
+def test_a_module_that_cannot_be_used_is_refused_with_the_reason(shop: str, source: str, said: str) -> None:
+    path = Path(shop).with_name("broken.py")
+    path.write_text(source, encoding="utf-8")
+    ended = surehand("tools", str(path))
+    assert ended.code == 2
+    assert said in ended.err
+    assert "Traceback" not in ended.err
+
+
+def test_a_file_may_import_its_neighbours(shop: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    beside = Path(shop).with_name("beside.py")
+    beside.write_text("from shop import greet as hello", encoding="utf-8")
+    monkeypatch.chdir("/")
+    assert names(surehand("tools", str(beside)).out) == ["greet"]
