@@ -1,0 +1,212 @@
+"""What may stand round the value: marks, fences, tags, quotes, and the value once more.
+
+Text before or after the value is never dropped because it looks unimportant. It has to be one of the known marks, which carry nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from surehand.grammar import relaxations
+from surehand.grammar._blanks import Place
+from surehand.grammar._faults import Fault
+from surehand.grammar._plain import NOT_PLAIN, is_well_formed, read_plain
+from surehand.grammar._scanner import Scanner, same_value
+from surehand.grammar._strings import QUOTES, original_offset, unescaped
+
+__all__ = ["kind_of", "read_object", "read_value"]
+
+_TAGS: Final = tuple(
+    f"{mark}{name}>"
+    for name in ("tool_call", "tool_calls", "function_call")
+    for mark in ("<", "</")
+) + ("<|python_tag|>", "<|tool_call|>")
+_OPENING_TAG: Final = re.compile(r"<(?:tool_calls?|function_call|\|python_tag\||\|tool_call\|)>")
+_TAG: Final = re.compile(r"</?(?:tool_calls?|function_call)>|<\|(?:python_tag|tool_call)\|>")
+_LONGEST_TAG: Final = max(map(len, _TAGS))
+
+_VALUE_STARTS: Final = "{\\[\"'(“‘＂＇｛［"
+# The info string is a line of its own, or one word before a value on the same line.
+_FENCE: Final = re.compile(
+    rf"`{{3,}}+(?:[^`\r\n{_VALUE_STARTS[:1]}\\\[\"'(“‘＂＇｛［]*+[\r\n]|[\w+.#-]*+[ \t]*+(?=[{{\\\[\"'(“‘＂＇｛［]))"
+)
+_FENCE_END: Final = re.compile(r"`++")
+_SURPLUS: Final = re.compile(r"[}\]｝］]++")
+_ESCAPED: Final = re.compile(r"[{\[](?:[ \t\n\r]|\\[ntr])*+\\++\"")
+_WORD: Final = re.compile(r"[^\W\d]\w*+")
+_MAX_LEVELS: Final = 2
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+_PYTHON_MARKS: Final = frozenset({relaxations.SINGLE_QUOTES, relaxations.PYTHON_WORDS, relaxations.TUPLES})
+
+
+def read_object(text: str, *, repairs: dict[str, None], level: int = 0) -> dict[str, Any]:
+    """The one object that ``text`` is, or Fault."""
+    value = _read(text, repairs=repairs, level=level, wants_object=True)
+    if value is None and not level:
+        repairs[relaxations.NO_ARGUMENTS] = None
+        return {}
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):  # pyright: ignore[reportUnknownArgumentType] - JSON
+        repairs[relaxations.SINGLE_ITEM_LIST] = None
+        value = value[0]  # pyright: ignore[reportUnknownVariableType] - JSON
+    if not isinstance(value, dict):
+        raise Fault(f"they must be an object, got {kind_of(value)}", at=None)
+    return value  # pyright: ignore[reportUnknownVariableType] - JSON
+
+
+def read_value(text: str, *, repairs: dict[str, None]) -> Any:
+    """The one value that ``text`` is, or Fault."""
+    return _read(text, repairs=repairs, level=0, wants_object=False)
+
+
+def kind_of(value: object) -> str:
+    """The value's kind in JSON's words, with an article."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, int | float):
+        return "a number"
+    if isinstance(value, str):
+        return "a text"
+    return "a list" if isinstance(value, list | tuple) else f"a value of type {type(value).__name__}"
+
+
+def _read(text: str, *, repairs: dict[str, None], level: int, wants_object: bool) -> Any:
+    value = read_plain(text)
+    if value is not NOT_PLAIN and not (wants_object and isinstance(value, str)):
+        return value
+    if not is_well_formed(text):
+        found = _SURROGATE.search(text)
+        raise Fault("half a surrogate pair is no character", at=found and found.start())
+    first = _Document(text, level=level, wants_object=wants_object, decodes_hex=True)
+    value = first.read()
+    if first.scanner.strings.saw_hex and not _PYTHON_MARKS & first.repairs.keys():
+        first = _Document(text, level=level, wants_object=wants_object, decodes_hex=False)
+        value = first.read()
+    repairs.update(first.repairs)
+    return value
+
+
+class _Document:
+    """One text on its way from the first mark to the last."""
+
+    __slots__ = ("level", "repairs", "scanner", "text", "wants_object")
+
+    def __init__(self, text: str, *, level: int, wants_object: bool, decodes_hex: bool) -> None:
+        self.text = text
+        self.level = level
+        self.wants_object = wants_object
+        self.repairs: dict[str, None] = {}
+        self.scanner = Scanner(text, repairs=self.repairs, decodes_hex=decodes_hex)
+
+    def read(self) -> Any:
+        at = self._enter()
+        if at == len(self.text):
+            return self._nothing()
+        char = self.text[at]
+        if _ESCAPED.match(self.text, at):
+            return self._escaped(at)
+        if self.wants_object and char in QUOTES:
+            return self._encoded(at)
+        if self.wants_object and (word := _WORD.match(self.text, at)) and word[0] not in ("null", "None", "true", "false"):
+            raise Fault("other text stands where the object should begin: send the object alone", at=at)
+        value, end = self.scanner.read(at)
+        if isinstance(value, dict):
+            value, end = self._repeated(value, end)  # pyright: ignore[reportUnknownArgumentType] - JSON
+        self._leave(end, closers=isinstance(value, dict))
+        return value
+
+    def _skip(self, at: int) -> int:
+        return self.scanner.blanks.skip(at, Place.OUTSIDE)
+
+    def _enter(self) -> int:
+        """The offset where the value begins."""
+        at = 0
+        if self.text.startswith("\ufeff"):
+            self.repairs[relaxations.BYTE_ORDER_MARK] = None
+            at = 1
+        while True:
+            at = self._skip(at)
+            if tag := _OPENING_TAG.match(self.text, at):
+                self.repairs[relaxations.CALL_TAGS] = None
+                at = tag.end()
+            elif relaxations.CODE_FENCE not in self.repairs and (fence := _FENCE.match(self.text, at)):
+                self.repairs[relaxations.CODE_FENCE] = None
+                at = fence.end()
+            else:
+                return at
+
+    def _nothing(self) -> None:
+        """Blank text is no arguments; blank text between marks is a text whose value got lost."""
+        if self.wants_object and not self.level and self.repairs.keys() <= {relaxations.BYTE_ORDER_MARK}:
+            return
+        raise Fault("the text ends before a value begins", at=len(self.text), is_cut_off=True)
+
+    def _encoded(self, at: int) -> Any:
+        """The object inside the string at ``at``."""
+        content, end = self.scanner.strings.read(at)
+        self._leave(end, closers=False)
+        return self._inner(content, relaxations.STRING_ENCODED, lambda: self.scanner.strings.pieces(at))
+
+    def _escaped(self, at: int) -> Any:
+        pieces = unescaped(self.text, at, repairs=self.repairs)
+        content = "".join([piece for _, piece in pieces])
+        return self._inner(content, relaxations.BACKSLASH_ESCAPED, lambda: pieces)
+
+    def _inner(self, content: str, relaxation: str, pieces: Any) -> Any:
+        if not content.lstrip(" \t\n\r\ufeff").startswith(tuple("{[\"'“‘＂＇｛［`<(")):
+            raise Fault("they must be an object, got a text", at=None)
+        if self.level >= _MAX_LEVELS:
+            raise Fault("the object is inside a text inside a text inside a text: send the object itself", at=None)
+        self.repairs[relaxation] = None
+        try:
+            if self.wants_object:
+                return read_object(content, repairs=self.repairs, level=self.level + 1)
+            return _read(content, repairs=self.repairs, level=self.level + 1, wants_object=False)
+        except Fault as fault:
+            at = fault.at if fault.at is None else original_offset(pieces(), fault.at)
+            raise Fault(fault.reason, at=at, is_cut_off=fault.is_cut_off) from fault
+
+    def _repeated(self, value: dict[str, Any], end: int) -> tuple[dict[str, Any], int]:
+        """The one object that several in a row amount to."""
+        while True:
+            at = self.scanner.blanks.skip_blanks(end)
+            if self.text[at : at + 1] not in ("{", "｛"):
+                return value, end
+            other, end = self.scanner.read(at)
+            if same_value(value, other):
+                self.repairs[relaxations.REPEATED_OBJECT] = None
+            elif value and other:
+                raise Fault("two different JSON objects, one after the other: send one call per object", at=at)
+            else:
+                self.repairs[relaxations.EMPTY_OBJECT_BESIDE] = None
+                value = value or other
+
+    def _leave(self, at: int, *, closers: bool) -> None:
+        """Checks that nothing stands behind the value but what may."""
+        while (at := self._skip(at)) < len(self.text):
+            if closers and (found := _SURPLUS.match(self.text, at)):
+                self.repairs[relaxations.SURPLUS_CLOSERS] = None
+            elif found := _TAG.match(self.text, at):
+                self.repairs[relaxations.CALL_TAGS] = None
+            elif found := _FENCE_END.match(self.text, at):
+                self.repairs[relaxations.CODE_FENCE] = None
+            elif self._is_cut_tag(at):
+                self.repairs[relaxations.CALL_TAGS] = None
+                return
+            else:
+                self._refuse_rest(at)
+            at = found.end()
+
+    def _is_cut_tag(self, at: int) -> bool:
+        rest = self.text[at : at + _LONGEST_TAG + 1].rstrip()
+        return self.scanner.blanks.skip_blanks(at + len(rest)) == len(self.text) and any(tag.startswith(rest) for tag in _TAGS)
+
+    def _refuse_rest(self, at: int) -> None:
+        if self.text[at] in "{[｛［":
+            raise Fault("a second JSON value stands behind the first: send one call per object", at=at)
+        if self.text[at] in ":：":
+            raise Fault("a key stands outside any object: the opening '{' is missing", at=at)
+        raise Fault("more text stands behind the value: send the object alone", at=at)
