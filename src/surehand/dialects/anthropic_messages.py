@@ -28,6 +28,7 @@ from surehand.messages import (
     ToolCallChunk,
     ToolMessage,
     convert_to_messages,
+    mapping_of,
     repair_transcript,
 )
 
@@ -70,9 +71,9 @@ def _simple(blocks: list[dict[str, Any]]) -> Content:
 
 def usage_of(usage: object) -> dict[str, Any] | None:
     """The tokens in the spelling of ``usage_metadata``, cached input included; only what the provider sent."""
-    if not isinstance(usage, Mapping):
+    fields = mapping_of(usage)
+    if not fields:
         return None
-    fields = cast("Mapping[str, Any]", usage)
     read: dict[str, Any] = {}
     sent = [fields.get(key) for key in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")]
     if isinstance(sent[0], int):
@@ -213,9 +214,9 @@ class MessageStream:
         """Take in one event; what it adds to the message, or None if that is nothing."""
         kind = event.get("type")
         if kind == "message_start":
-            return self._about(_mapping(event.get("message")))
+            return self._about(mapping_of(event.get("message")))
         if kind == "message_delta":
-            return self._about({**_mapping(event.get("delta")), "usage": event.get("usage")})
+            return self._about({**mapping_of(event.get("delta")), "usage": event.get("usage")})
         if kind == "error":
             return self._reply.add(metadata={"error": event.get("error")})
         index: object = event.get("index")
@@ -227,9 +228,9 @@ class MessageStream:
 
     def _feed_block(self, index: int, kind: object, event: Mapping[str, Any]) -> AIMessageChunk | None:
         if kind == "content_block_start":
-            return self._start(index, _mapping(event.get("content_block")))
+            return self._start(index, mapping_of(event.get("content_block")))
         if kind == "content_block_delta" and index in self._blocks:
-            return self._extend(index, _mapping(event.get("delta")))
+            return self._extend(index, mapping_of(event.get("delta")))
         return None
 
     def _about(self, fields: Mapping[str, Any]) -> AIMessageChunk | None:
@@ -305,10 +306,6 @@ def _input(text: str, start: object) -> object:
         return json.loads(text)
     except ValueError:
         return text
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 
 def _piece(index: int, block: Mapping[str, Any], args: str) -> ToolCallChunk:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, Protocol
 
 from surehand.dialects import anthropic_messages, openai_chat
-from surehand.messages import Message, ToolMessage
+from surehand.messages import Message, ToolMessage, items_of, mapping_of
 
 __all__ = ["Dialect", "dialect_of"]
 
@@ -54,18 +54,11 @@ def dialect_of(messages: Sequence[object]) -> Dialect | None:
         if isinstance(message, Message):
             if message.type == "ai":
                 return None
-        elif isinstance(message, Mapping):
-            fields = cast("Mapping[str, Any]", message)
-            if fields.get("role") == "assistant":
-                return _ANTHROPIC if _has_tool_use(fields) else _OPENAI
+        elif (fields := mapping_of(message)).get("role") == "assistant":
+            return _ANTHROPIC if _has_tool_use(fields) else _OPENAI
     return None
 
 
 def _has_tool_use(fields: Mapping[str, Any]) -> bool:
-    content: object = fields.get("content")
-    if not isinstance(content, list) or fields.get("tool_calls"):
-        return False
-    return any(
-        isinstance(block, Mapping) and cast("Mapping[str, Any]", block).get("type") == "tool_use"
-        for block in cast("list[object]", content)
-    )
+    blocks = [] if fields.get("tool_calls") else items_of(fields.get("content"))
+    return any(mapping_of(block).get("type") == "tool_use" for block in blocks)

@@ -27,6 +27,8 @@ from surehand.messages import (
     ToolCallChunk,
     ToolMessage,
     convert_to_messages,
+    items_of,
+    mapping_of,
     repair_transcript,
     text_of,
 )
@@ -49,33 +51,30 @@ def read_reply(payload: Mapping[str, Any], *, choice: int = 0) -> AIMessage:
     Raises:
         InputError: The payload has no such choice.
     """
-    choices: object = payload.get("choices")
-    found = _nth(choices, choice)
-    message: object = found.get("message") if found is not None else None
-    if found is None or not isinstance(message, Mapping):
+    found = _nth(payload.get("choices"), choice)
+    message = mapping_of(mapping_of(found).get("message"))
+    if found is None or not message:
         raise InputError(
             problem=f"Expected a chat completion with a message in choices[{choice}]",
             value=payload,
             remedy="Pass the provider's JSON as it came; an error reply holds no message.",
         )
-    read = convert_to_messages([{**cast("Mapping[str, Any]", message), "role": "assistant"}])[0]
+    read = convert_to_messages([{**message, "role": "assistant"}])[0]
     metadata = {key: payload[key] for key in _ABOUT_REPLY if payload.get(key) is not None}
     metadata["finish_reason"] = found.get("finish_reason")
     return cast("AIMessage", read).replace(response_metadata=metadata, usage_metadata=usage_of(payload.get("usage")))
 
 
 def _nth(choices: object, number: int) -> Mapping[str, Any] | None:
-    if not isinstance(choices, list):
-        return None
-    read = [cast("Mapping[str, Any]", entry) for entry in cast("list[object]", choices) if isinstance(entry, Mapping)]
-    return read[number] if 0 <= number < len(read) else None
+    read = items_of(choices)
+    return mapping_of(read[number]) if 0 <= number < len(read) else None
 
 
 def usage_of(usage: object) -> dict[str, Any] | None:
     """The tokens in the spelling of ``usage_metadata``; None where the provider sent none."""
-    if not isinstance(usage, Mapping):
+    fields = mapping_of(usage)
+    if not fields:
         return None
-    fields = cast("Mapping[str, Any]", usage)
     sent, received = _number(fields.get("prompt_tokens")), _number(fields.get("completion_tokens"))
     return {
         "input_tokens": sent,
@@ -153,8 +152,9 @@ def _written_reply(message: AIMessage, names: Mapping[str, str], extra_fields: C
 
 def _written_call(call: ToolCall, names: Mapping[str, str], is_custom: bool) -> dict[str, Any]:  # noqa: FBT001 - private
     call_id, name = sendable_id(call["id"]), sendable_name(call["name"], names)
-    if is_custom and isinstance(call["args"], Mapping):
-        text = clean(cast("Mapping[str, Any]", call["args"]).get("input"))
+    given = mapping_of(call["args"])
+    if is_custom and "input" in given:
+        text = clean(given["input"])
         return {"id": call_id, "type": "custom", "custom": {"name": name, "input": text}}
     return {
         "id": call_id,
@@ -203,17 +203,15 @@ class ChatStream:
         metadata = {key: chunk[key] for key in _ABOUT_REPLY if chunk.get(key) and key not in reply.metadata}
         usage = usage_of(chunk.get("usage"))
         text, extras, pieces = "", dict[str, str](), list[ToolCallChunk]()
-        for entry in _mappings(chunk.get("choices")):
+        for entry in map(mapping_of, items_of(chunk.get("choices"))):
             if entry.get("index", 0) != self._choice:
                 continue
             if entry.get("finish_reason"):
                 metadata["finish_reason"] = entry["finish_reason"]
-            delta: object = entry.get("delta")
-            if isinstance(delta, Mapping):
-                fields = cast("Mapping[str, Any]", delta)
-                text += text_of(fields.get("content"))
-                extras |= {key: fields[key] for key in _EXTRA_TEXTS if isinstance(fields.get(key), str) and fields[key]}
-                pieces += _pieces(fields)
+            delta = mapping_of(entry.get("delta"))
+            text += text_of(delta.get("content"))
+            extras |= {key: delta[key] for key in _EXTRA_TEXTS if isinstance(delta.get(key), str) and delta[key]}
+            pieces += _pieces(delta)
         return reply.add(text=text, extras=extras, pieces=pieces, metadata=metadata, usage=usage)
 
     def finish(self) -> AIMessage:
@@ -221,23 +219,14 @@ class ChatStream:
         return self._reply.message()
 
 
-def _mappings(value: object) -> list[Mapping[str, Any]]:
-    if not isinstance(value, list):
-        return []
-    return [cast("Mapping[str, Any]", entry) for entry in cast("list[object]", value) if isinstance(entry, Mapping)]
-
-
 def _pieces(delta: Mapping[str, Any]) -> list[ToolCallChunk]:
-    pieces = [_piece(entry) for entry in _mappings(delta.get("tool_calls"))]
-    legacy: object = delta.get("function_call")
-    if isinstance(legacy, Mapping):
-        pieces.append(_piece(cast("Mapping[str, Any]", {"function": legacy})))
-    return pieces
+    pieces = [_piece(mapping_of(entry)) for entry in items_of(delta.get("tool_calls"))]
+    legacy = mapping_of(delta.get("function_call"))
+    return [*pieces, _piece({"function": legacy})] if legacy else pieces
 
 
 def _piece(entry: Mapping[str, Any]) -> ToolCallChunk:
-    function: object = entry.get("function") or entry.get("custom")
-    fields = cast("Mapping[str, Any]", function) if isinstance(function, Mapping) else {}
+    fields = mapping_of(entry.get("function")) or mapping_of(entry.get("custom"))
     index, call_id, name = entry.get("index"), entry.get("id"), fields.get("name")
     args: object = fields.get("arguments", fields.get("input"))
     return {

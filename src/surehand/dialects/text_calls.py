@@ -1,18 +1,19 @@
 """Calls that a model wrote into its text, because its server did not lift them out.
 
 Read only on request, and only what can hardly be anything else: the forms that local models are trained on, with the
-name of a tool that was offered. A text that talks *about* a call (a quotation, an example in a code block, a sentence with
-JSON in it) is a text.
+name of a tool that was offered. A text that talks *about* a call (a quotation, an example in a code block, a sentence
+with JSON in it) is a text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, Final, cast
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, Final
 
 from surehand.errors import MalformedArguments
-from surehand.messages import ToolCall, new_call_id
+from surehand.grammar import parse_value
+from surehand.messages import ToolCall, items_of, mapping_of, new_call_id
 
 __all__ = ["read_text_calls"]
 
@@ -75,8 +76,6 @@ def _tagged(body: str) -> Iterator[str]:
 
 def _split(body: str) -> list[str]:
     """Llama separates several calls by semicolons or lines; a text that is one value is not split."""
-    from surehand.grammar import parse_value
-
     try:
         parse_value(body)
     except MalformedArguments:
@@ -90,16 +89,13 @@ def _calls(blocks: Iterable[str], tool_names: Collection[str], *, is_marked: boo
 
 
 def _block_calls(block: str, tool_names: Collection[str], *, is_marked: bool) -> list[ToolCall]:
-    from surehand.grammar import parse_value
-
     try:
         value, _ = parse_value(block.strip())
     except MalformedArguments:
         name = _NAME.search(block)
         is_call = is_marked and name is not None and name.group(1) in tool_names
         return [_call(name.group(1), block.strip())] if is_call and name is not None else []
-    entries = cast("list[object]", value) if isinstance(value, list) else [value]
-    return [call for entry in entries if (call := _read(entry, tool_names, is_marked=is_marked)) is not None]
+    return [call for entry in _entries(value) if (call := _read(entry, tool_names, is_marked=is_marked)) is not None]
 
 
 def _whole(blocks: list[str], tool_names: Collection[str]) -> list[ToolCall] | None:
@@ -108,13 +104,11 @@ def _whole(blocks: list[str], tool_names: Collection[str]) -> list[ToolCall] | N
     for block in blocks:
         if not block.strip().startswith(("{", "[")):
             return None
-        from surehand.grammar import parse_value
-
         try:
             value, _ = parse_value(block.strip())
         except MalformedArguments:
             return None
-        for entry in cast("list[object]", value) if isinstance(value, list) else [value]:
+        for entry in _entries(value):
             call = _read(entry, tool_names, is_marked=False)
             if call is None:
                 return None
@@ -122,13 +116,12 @@ def _whole(blocks: list[str], tool_names: Collection[str]) -> list[ToolCall] | N
     return calls or None
 
 
+def _entries(value: Any) -> list[Any]:
+    return items_of(value) or [value]
+
+
 def _read(entry: object, tool_names: Collection[str], *, is_marked: bool) -> ToolCall | None:
-    if not isinstance(entry, Mapping):
-        return None
-    fields = cast("Mapping[str, Any]", entry)
-    function: object = fields.get("function")
-    if isinstance(function, Mapping):
-        fields = cast("Mapping[str, Any]", function)
+    fields = mapping_of(mapping_of(entry).get("function")) or mapping_of(entry)
     name = fields.get("name")
     key = next((key for key in _ARGUMENT_KEYS if key in fields), None)
     if not isinstance(name, str) or name not in tool_names or (key is None and not is_marked):

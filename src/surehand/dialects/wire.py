@@ -11,12 +11,12 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from pydantic_core import to_jsonable_python
 
 from surehand.errors import shown
-from surehand.messages import AIMessage, Content, ToolCall
+from surehand.messages import AIMessage, Content, ToolCall, is_empty, items_of, mapping_of
 
 __all__ = [
     "NO_OUTPUT",
@@ -54,16 +54,15 @@ def clean(value: Any) -> Any:
         return shown(value, _PREVIEW)
 
 
-def _cleaned(value: Any) -> Any:
+def _cleaned(value: object) -> Any:
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    if isinstance(value, dict):
-        return {clean_text(key): _cleaned(item) for key, item in cast("dict[str, Any]", value).items()}
-    if isinstance(value, list):
-        return [_cleaned(item) for item in cast("list[Any]", value)]
-    return value
+    fields, items = mapping_of(value), items_of(value)
+    if fields:
+        return {clean_text(key): _cleaned(item) for key, item in fields.items()}
+    return [_cleaned(item) for item in items] if items else value
 
 
 def sendable_arguments(call: ToolCall) -> dict[str, Any]:
@@ -72,12 +71,9 @@ def sendable_arguments(call: ToolCall) -> dict[str, Any]:
     The broken text itself must not be replayed as arguments: providers refuse it, and models imitate it.
     """
     args = call["args"]
-    if isinstance(args, Mapping):
-        cleaned = clean(args)
-        if isinstance(cleaned, dict):
-            return cast("dict[str, Any]", cleaned)
-    if args is None or args == "":
-        return {}
+    fields = mapping_of(clean(args))
+    if fields or is_empty(args):
+        return dict(fields)
     text = args if isinstance(args, str) else shown(args, _PREVIEW)
     return {"_raw": clean_text(text if len(text) <= _PREVIEW else f"{text[: _PREVIEW - 1]}…")}
 

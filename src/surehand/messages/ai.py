@@ -146,7 +146,7 @@ class AIMessageChunk(AIMessage):
 
     def replace(self, **changes: Any) -> Self:
         """A copy with these fields changed."""
-        return Message.replace(self, **changes)
+        return type(self)(**{**self._given(), **changes})
 
     def __add__(self, other: AIMessageChunk) -> AIMessageChunk:
         if not isinstance(other, AIMessageChunk):  # pyright: ignore[reportUnnecessaryIsInstance] - sum() starts with 0

@@ -216,7 +216,8 @@ class ToolMessage(Message):
         _set(self, "response_metadata", {} if response_metadata is None else dict(response_metadata))
 
     def _shown(self) -> list[str]:
-        return [part for part in super()._shown() if part != "status='success'"]
+        hidden = ("status='success'", "outcome=")  # the printed form is what a reader of the conversation needs
+        return [part for part in super()._shown() if not part.startswith(hidden)]
 
 
 class RemoveMessage(Message):

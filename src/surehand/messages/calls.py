@@ -12,6 +12,8 @@ from typing import Any, Final, Literal, TypedDict, cast
 from uuid import uuid4
 
 from surehand.errors import MalformedArguments
+from surehand.grammar import parse_arguments
+from surehand.messages.shapes import mapping_of
 
 __all__ = ["Calls", "InvalidToolCall", "ToolCall", "ToolCallChunk", "new_call_id", "read_calls"]
 
@@ -73,10 +75,12 @@ def new_call_id() -> str:
 def read_calls(raw: object) -> Calls:
     """Every entry as a call with a unique id; the first bearer of an id keeps it. Never raises."""
     read = Calls()
+    if not raw:
+        return read
     taken: set[str] = set()
     for entry in _entries(raw):
         call_id, name, args = _fields(entry)
-        if not isinstance(call_id, str) or not call_id.strip() or call_id in taken:
+        if not isinstance(call_id, str) or call_id in taken or not call_id.strip():
             call_id = new_call_id()
         taken.add(call_id)
         _add(read, call_id, name, args)
@@ -84,30 +88,25 @@ def read_calls(raw: object) -> Calls:
 
 
 def _entries(raw: object) -> Iterable[object]:
-    if raw is None:
-        return ()
-    if isinstance(raw, list | tuple):
-        return cast("Iterable[object]", raw)
-    return (raw,)
+    return cast("Iterable[object]", raw) if isinstance(raw, list | tuple) else (raw,)
 
 
 def _fields(entry: object) -> tuple[object, str, object]:
     """The id, the name and the arguments of an entry in any of the usual shapes."""
-    if not isinstance(entry, Mapping):
+    fields = mapping_of(entry)
+    if not fields and not isinstance(entry, Mapping):
         problem = f"The call is no object: expected id, name and arguments, got {type(entry).__name__}."
         return None, "", _Unreadable(entry, problem)
-    fields = cast("Mapping[str, object]", entry)
     if fields.get("type") == "invalid_tool_call":
         error = fields.get("error")
         unreadable = _Unreadable(_arguments(fields), error if isinstance(error, str) else "The arguments are invalid.")
         return fields.get("id"), _name(fields.get("name")), unreadable
-    custom = fields.get("custom")
-    if isinstance(custom, Mapping):
+    custom = mapping_of(fields.get("custom"))
+    if custom:
         # OpenAI's custom tools take free-form text: it is an argument as it stands and never read as JSON.
-        inner = cast("Mapping[str, object]", custom)
-        return fields.get("id"), _name(inner.get("name")), {"input": inner.get("input")}
+        return fields.get("id"), _name(custom.get("name")), {"input": custom.get("input")}
     function = fields.get("function")
-    inner = cast("Mapping[str, object]", function) if isinstance(function, Mapping) else fields
+    inner = fields if function is None else mapping_of(function)
     return fields.get("id"), _name(inner.get("name")), _arguments(inner)
 
 
@@ -132,24 +131,22 @@ class _Unreadable:
     error: str
 
 
-def _add(read: Calls, call_id: str, name: str, args: object) -> None:
-    if type(args) is dict and all(type(key) is str for key in args):  # pyright: ignore[reportUnknownVariableType] - JSON edge
-        read.calls.append({"id": call_id, "name": name, "args": args.copy(), "type": "tool_call"})  # pyright: ignore[reportUnknownMemberType] - JSON edge
-        return
+def _add(read: Calls, call_id: str, name: str, args: Any) -> None:
     if isinstance(args, _Unreadable):
-        unreadable = args
-    else:
-        from surehand.grammar import parse_arguments
+        _add_invalid(read, call_id, name, args)
+        return
+    try:
+        parsed = parse_arguments(args)
+    except MalformedArguments as problem:
+        _add_invalid(read, call_id, name, _Unreadable(args, str(problem)))
+        return
+    read.calls.append({"id": call_id, "name": name, "args": parsed.value, "type": "tool_call"})
+    if parsed.repairs:
+        read.repairs[call_id] = parsed.repairs
 
-        try:
-            parsed = parse_arguments(args)
-        except MalformedArguments as problem:
-            unreadable = _Unreadable(args, str(problem))
-        else:
-            read.calls.append({"id": call_id, "name": name, "args": parsed.value, "type": "tool_call"})
-            if parsed.repairs:
-                read.repairs[call_id] = parsed.repairs
-            return
-    args, error = unreadable.args, unreadable.error
-    read.calls.append({"id": call_id, "name": name, "args": args, "type": "tool_call"})
-    read.invalid.append({"id": call_id, "name": name, "args": args, "error": error, "type": "invalid_tool_call"})
+
+def _add_invalid(read: Calls, call_id: str, name: str, found: _Unreadable) -> None:
+    read.calls.append({"id": call_id, "name": name, "args": found.args, "type": "tool_call"})
+    read.invalid.append(
+        {"id": call_id, "name": name, "args": found.args, "error": found.error, "type": "invalid_tool_call"}
+    )

@@ -7,7 +7,7 @@ the ids these were given.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
@@ -15,6 +15,7 @@ from surehand.errors import InputError
 from surehand.messages.ai import AIMessage
 from surehand.messages.base import HumanMessage, Message, RemoveMessage, SystemMessage, ToolMessage, is_empty
 from surehand.messages.calls import new_call_id
+from surehand.messages.shapes import items_of, mapping_of
 from surehand.messages.stored import is_stored, message_from_dict
 
 __all__ = ["convert_to_messages"]
@@ -65,15 +66,15 @@ def convert_to_messages(value: object) -> list[Message]:
     Raises:
         InputError: The value, or an element of it, is none of these; the message lists the accepted forms.
     """
+    kind: type = type(value)
+    items = items_of(value)
+    if not issubclass(kind, list | tuple) or (issubclass(kind, tuple) and _is_pair(items)):
+        items = [value]
+    elif all(isinstance(item, Message) for item in items):
+        return items
     reader = _Reader()
-    if isinstance(value, list) or (isinstance(value, tuple) and not _is_pair(cast("tuple[object, ...]", value))):
-        items = cast("Sequence[object]", value)
-        if type(items) is list and all(isinstance(item, Message) for item in items):
-            return cast("list[Message]", items.copy())
-        for item in items:
-            reader.read(item)
-    else:
-        reader.read(value)
+    for item in items:
+        reader.read(item)
     return reader.messages
 
 
@@ -103,7 +104,7 @@ class _Reader:
     open: list[_OpenCall] = field(default_factory=list[_OpenCall])
     """The calls of the newest AI message that have no answer yet."""
 
-    def read(self, item: object) -> None:
+    def read(self, item: Any) -> None:
         """Add the messages that the item stands for."""
         if isinstance(item, Message):
             self._add(item)
@@ -111,9 +112,8 @@ class _Reader:
             self._add(HumanMessage(item))
         elif isinstance(item, Mapping):
             self._read_mapping(cast("Mapping[str, Any]", item))
-        elif isinstance(item, list | tuple) and _is_pair(cast("Sequence[object]", item)):
-            role, content = cast("Sequence[Any]", item)
-            self._read_mapping({"role": role, "content": content})
+        elif _is_pair(pair := items_of(item)):
+            self._read_mapping({"role": pair[0], "content": pair[1]})
         elif (fields := _object_fields(item)) is not None:
             self._read_mapping(fields)
         else:
@@ -156,11 +156,10 @@ class _Reader:
     def _read_ai(self, fields: Mapping[str, Any]) -> None:
         content = _content(fields)
         entries = _call_entries(fields, content)
-        usage = fields.get("usage_metadata")
         message = AIMessage(
             content,
             tool_calls=entries,
-            usage_metadata=cast("Mapping[str, Any]", usage) if isinstance(usage, Mapping) else None,
+            usage_metadata=mapping_of(fields.get("usage_metadata")) or None,
             **_common(fields),
         )
         custom = [call["id"] for call, entry in zip(message.tool_calls, entries, strict=True) if _is_custom(entry)]
@@ -172,13 +171,14 @@ class _Reader:
     def _read_human(self, fields: Mapping[str, Any]) -> None:
         """A user's message; Anthropic's also carries the answers to calls, which come first."""
         content = _content(fields)
-        if not isinstance(content, list) or not any(_is_block(block, "tool_result") for block in content):
+        blocks = items_of(content)
+        if not any(_is_block(block, "tool_result") for block in blocks):
             self._add(HumanMessage(content, **_common(fields)))
             return
         rest: list[str | dict[str, Any]] = []
-        for block in content:
+        for block in blocks:
             if _is_block(block, "tool_result"):
-                self._read_result(cast("dict[str, Any]", block))
+                self._read_result(block)
             else:
                 rest.append(block)
         if rest:
@@ -228,15 +228,10 @@ class _Reader:
 
 def _flat(item: Mapping[str, Any]) -> Mapping[str, Any]:
     """LangChain's two nested forms, ``{"type", "data"}`` and ``{"lc", "id", "kwargs"}``, as one level."""
-    data = item.get("data")
-    if isinstance(data, Mapping) and "content" not in item:
-        return {**cast("Mapping[str, Any]", data), "type": item.get("type")}
-    kwargs = item.get("kwargs")
-    if "lc" in item and isinstance(kwargs, Mapping):
-        path: object = item.get("id")
-        kind: object = cast("Sequence[object]", path)[-1] if isinstance(path, list) and path else None
-        return {**cast("Mapping[str, Any]", kwargs), "type": kind}
-    return item
+    if "lc" in item:
+        return {**mapping_of(item.get("kwargs")), "type": next(reversed(items_of(item.get("id"))), None)}
+    data = mapping_of(item.get("data"))
+    return {**data, "type": item.get("type")} if data and "content" not in item else item
 
 
 def _object_fields(item: object) -> Mapping[str, Any] | None:
@@ -253,43 +248,35 @@ def _content(fields: Mapping[str, Any]) -> Any:
     content = fields.get("content")
     if content is None:
         return ""
-    return list(content) if isinstance(content, tuple) else content
+    return items_of(cast("object", content)) if isinstance(content, tuple) else content
 
 
 def _common(fields: Mapping[str, Any], extra: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The fields that every message has; what nobody knows is kept beside the content."""
     unknown = {key: value for key, value in fields.items() if key not in _KNOWN and not is_empty(value)}
-    given = fields.get("additional_kwargs")
-    kwargs = {**(cast("Mapping[str, Any]", given) if isinstance(given, Mapping) else {}), **unknown, **(extra or {})}
-    metadata = fields.get("response_metadata")
+    kwargs = {**mapping_of(fields.get("additional_kwargs")), **unknown, **(extra or {})}
     return {
         "name": fields.get("name"),
         "id": fields.get("id"),
         "additional_kwargs": kwargs,
-        "response_metadata": metadata if isinstance(metadata, Mapping) else {},
+        "response_metadata": mapping_of(fields.get("response_metadata")),
     }
 
 
 def _call_entries(fields: Mapping[str, Any], content: object) -> list[Any]:
     """The calls of an assistant's message, in any provider's place and shape, in the order they were made."""
     entries = [entry for entry in _list(fields.get("tool_calls")) if not _is_placeholder(entry)]
-    entries += [
-        {**cast("Mapping[str, Any]", entry), "type": "invalid_tool_call"}
-        for entry in _list(fields.get("invalid_tool_calls"))
-        if isinstance(entry, Mapping)
-    ]
-    if not entries and isinstance(content, list):
-        entries = [block for block in cast("list[object]", content) if _is_block(block, "tool_use")]
-    legacy = fields.get("function_call")
-    if not entries and isinstance(legacy, Mapping) and not _is_placeholder(cast("object", legacy)):
+    entries += [{**mapping_of(entry), "type": "invalid_tool_call"} for entry in _list(fields.get("invalid_tool_calls"))]
+    entries = entries or [block for block in items_of(content) if _is_block(block, "tool_use")]
+    legacy = mapping_of(fields.get("function_call"))
+    if not entries and legacy and not _is_placeholder(legacy):
         entries = [legacy]
     return _in_sent_order(entries, fields)
 
 
 def _in_sent_order(entries: list[Any], fields: Mapping[str, Any]) -> list[Any]:
     """LangChain parts valid from invalid calls; the order they were sent in is in what it keeps of the reply."""
-    kept = fields.get("additional_kwargs")
-    raw = _list(cast("Mapping[str, Any]", kept).get("tool_calls")) if isinstance(kept, Mapping) else []
+    raw = _list(mapping_of(fields.get("additional_kwargs")).get("tool_calls"))
     order = {_sent_id(entry): place for place, entry in enumerate(raw)}
     if not fields.get("invalid_tool_calls") or not order:
         return entries
@@ -297,32 +284,29 @@ def _in_sent_order(entries: list[Any], fields: Mapping[str, Any]) -> list[Any]:
 
 
 def _list(value: object) -> list[Any]:
-    if value is None:
-        return []
-    return list(cast("Iterable[Any]", value)) if isinstance(value, list | tuple) else [value]
+    return items_of(value) or ([value] if value else [])
 
 
 def _is_placeholder(entry: object) -> bool:
     """Whether it says nothing at all: Snowflake sends an empty function call with every reply."""
     if not isinstance(entry, Mapping):
         return False
-    outer = cast("Mapping[str, Any]", entry)
-    function = outer.get("function")
-    fields = cast("Mapping[str, Any]", function) if isinstance(function, Mapping) else outer
+    outer = mapping_of(cast("object", entry))
+    fields = mapping_of(outer.get("function")) or outer
     said = (fields.get("name"), fields.get("arguments"), fields.get("args"), fields.get("input"), outer.get("id"))
-    return not _is_custom(entry) and all(value is None or value == "" for value in said)
+    return not _is_custom(outer) and all(value is None or value == "" for value in said)
 
 
 def _is_custom(entry: object) -> bool:
-    return isinstance(entry, Mapping) and isinstance(cast("Mapping[str, Any]", entry).get("custom"), Mapping)
+    return isinstance(mapping_of(entry).get("custom"), Mapping)
 
 
 def _is_block(block: object, kind: str) -> bool:
-    return isinstance(block, Mapping) and cast("Mapping[str, Any]", block).get("type") == kind
+    return mapping_of(block).get("type") == kind
 
 
 def _sent_id(entry: object) -> object:
-    return _text_id(cast("Mapping[str, Any]", entry).get("id")) if isinstance(entry, Mapping) else None
+    return _text_id(mapping_of(entry).get("id"))
 
 
 def _text_id(call_id: object) -> object:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, TypeAlias
+
+from surehand.messages.shapes import items_of, mapping_of
 
 __all__ = ["Content", "text_of"]
 
@@ -15,17 +16,12 @@ _TEXT_BLOCKS = frozenset({"text", "output_text", "input_text"})
 
 def text_of(content: object) -> str:
     """The text blocks of the content, joined without a separator; other blocks are left out."""
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list | tuple):
-        return ""
-    return "".join(_block_text(block) for block in content)  # pyright: ignore[reportUnknownVariableType] - JSON edge
+    return content if isinstance(content, str) else "".join(_block_text(block) for block in items_of(content))
 
 
 def _block_text(block: object) -> str:
     if isinstance(block, str):
         return block
-    if isinstance(block, Mapping) and block.get("type", "text") in _TEXT_BLOCKS:  # pyright: ignore[reportUnknownMemberType] - JSON edge
-        text: object = block.get("text")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - JSON edge
-        return text if isinstance(text, str) else ""
-    return ""
+    fields = mapping_of(block)
+    text = fields.get("text") if fields.get("type", "text") in _TEXT_BLOCKS else None
+    return text if isinstance(text, str) else ""

@@ -11,6 +11,7 @@ from surehand.errors import InputError, shown
 from surehand.messages.ai import AIMessage, AIMessageChunk
 from surehand.messages.base import HumanMessage, Message, RemoveMessage, SystemMessage, ToolMessage, is_empty
 from surehand.messages.calls import Calls
+from surehand.messages.shapes import mapping_of
 from surehand.outcomes import FailureKind, Outcome
 
 __all__ = ["VERSION", "is_stored", "message_from_dict", "message_to_dict"]
@@ -72,7 +73,7 @@ def message_from_dict(form: object) -> Message:
     Raises:
         InputError: The form is another program's, a later version's, or damaged.
     """
-    fields = dict(cast("Mapping[str, Any]", form)) if isinstance(form, Mapping) else {}
+    fields = dict(mapping_of(form))
     if fields.pop("surehand", None) != VERSION:
         raise InputError(
             problem=f"Expected a stored message of version {VERSION}, as message_to_dict writes it",
