@@ -4,6 +4,7 @@ from surehand.spec.body import Body
 from surehand.spec.context import ToolContext
 from surehand.spec.define import schema_of, spec_from_function
 from surehand.spec.directions import Direction
+from surehand.spec.directions import direct as read_directions
 from surehand.spec.injection import (
     InjectedState,
     InjectedStore,
@@ -16,6 +17,7 @@ from surehand.spec.injection import (
 from surehand.spec.names import check_tool_name, name_of, snake_case
 from surehand.spec.schema import ArgumentSchema, Problem, SchemaMismatch
 from surehand.spec.toolspec import ResponseFormat, ToolSpec
+from surehand.spec.wording import expectation, received
 
 __all__ = [
     "ArgumentSchema",
@@ -33,8 +35,11 @@ __all__ = [
     "ToolContext",
     "ToolSpec",
     "check_tool_name",
+    "expectation",
     "injection_of",
     "name_of",
+    "read_directions",
+    "received",
     "schema_of",
     "snake_case",
     "spec_from_function",

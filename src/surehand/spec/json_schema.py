@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 
 from surehand.errors import MissingExtraError, ToolDefinitionError, shown
 from surehand.spec.json_problems import problems_of
-from surehand.spec.schema import ArgumentSchema, SchemaMismatch
+from surehand.spec.schema import ArgumentSchema, Problem, SchemaMismatch
 
 __all__ = ["JsonSchema"]
 
@@ -39,6 +39,8 @@ class JsonSchema(ArgumentSchema):
         ToolDefinitionError: Not a JSON Schema of an object, or a reference in it leads nowhere.
     """
 
+    keeps_unknown_keys = True
+
     def __init__(self, schema: Mapping[str, Any], *, tool: str, hidden: frozenset[str] = frozenset()) -> None:
         own = _copied(schema, tool=tool)
         _hide(own, hidden)
@@ -49,7 +51,11 @@ class JsonSchema(ArgumentSchema):
 
     def validate(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         values = dict(arguments)
-        errors = list(self._validator.iter_errors(values))
+        try:
+            errors = list(self._validator.iter_errors(values))
+        except RecursionError as error:
+            problem = Problem(place=(), text="is nested too deeply to be checked", rule="nested_too_deeply")
+            raise SchemaMismatch(error=error, describe=lambda: [problem]) from error
         if errors:
             raise SchemaMismatch(
                 error=errors[0], describe=functools.partial(problems_of, errors, self.directions)

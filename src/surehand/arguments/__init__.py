@@ -1,0 +1,21 @@
+"""From what a model sent to typed arguments: coercion, validation, complaints."""
+
+from surehand.arguments.complaints import MAX_COMPLAINTS
+from surehand.arguments.parsing import parse_arguments
+from surehand.arguments.suggestions import did_you_mean, near_name
+from surehand.arguments.validation import ValidArguments, validate_arguments
+from surehand.errors import Complaint, InvalidArguments, MalformedArguments
+from surehand.grammar import ParsedArguments
+
+__all__ = [
+    "MAX_COMPLAINTS",
+    "Complaint",
+    "InvalidArguments",
+    "MalformedArguments",
+    "ParsedArguments",
+    "ValidArguments",
+    "did_you_mean",
+    "near_name",
+    "parse_arguments",
+    "validate_arguments",
+]

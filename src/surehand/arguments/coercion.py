@@ -1,0 +1,150 @@
+"""Turning values into what the schema asks for, where nothing is lost by it.
+
+A closed list: JSON text (or Python's spelling of it) for a declared array, object, number, integer or boolean; 0 and 1
+for a boolean; the one allowed value that differs only in case and separators. A declared string is never read as
+anything else, a number never becomes text, and the text 'null' never becomes null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from surehand.arguments.paths import json_path
+from surehand.arguments.screening import branch_for
+from surehand.arguments.suggestions import plain_name
+from surehand.errors import MalformedArguments
+from surehand.grammar import parse_value
+from surehand.spec import Direction, expectation
+
+__all__ = ["Coercion"]
+
+_TRUTH: Final[Mapping[str, bool]] = {"true": True, "false": False}
+_MAX_LEVELS: Final = 200
+"""Texts inside texts could otherwise go on."""
+
+_Place = tuple[str | int, ...]
+
+
+class Coercion:
+    """One attempt to make arguments fit; ``notes`` says what was changed, in order."""
+
+    def __init__(self, *, is_strict: bool = False) -> None:
+        self.is_strict = is_strict
+        self.notes: list[str] = []
+
+    def arguments(
+        self, given: Mapping[str, Any], directions: Mapping[str, Direction], other: Direction | None
+    ) -> dict[str, Any]:
+        """The arguments with every value that could be made to fit."""
+        return {name: self._value(value, directions.get(name, other), (name,)) for name, value in given.items()}
+
+    def _value(self, value: Any, direction: Direction | None, place: _Place) -> Any:
+        if direction is None or value is None or not direction.types or len(place) > _MAX_LEVELS:
+            return value
+        if direction.choices:
+            return self._choice(value, direction, place)
+        if isinstance(value, dict | list):
+            return self._container(value, direction, place)
+        if isinstance(value, str):
+            return value if direction.is_text else self._text(value, direction, place)
+        if isinstance(value, int) and not isinstance(value, bool) and direction.types <= {"boolean", "null"}:
+            return self._truth(value, place)
+        return value
+
+    def _container(self, value: Any, direction: Direction, place: _Place) -> Any:
+        node = branch_for(direction, value) or self._tagged(value, direction, place)
+        if node is None:
+            return value
+        if isinstance(value, list):
+            return [self._value(item, node.child(index), (*place, index)) for index, item in enumerate(value)]
+        return {key: self._value(item, node.child(key), (*place, key)) for key, item in value.items()}
+
+    def _tagged(self, value: Any, direction: Direction, place: _Place) -> Direction | None:
+        """The alternative whose tag is the value's, but for its spelling."""
+        tag = direction.tag
+        if tag is None or not isinstance(value, dict) or not isinstance(value.get(tag), str):
+            return None
+        found = [
+            branch
+            for branch in direction.branches
+            if tag in branch.properties and self._unique(value[tag], branch.properties[tag].choices) is not None
+        ]
+        return found[0] if len(found) == 1 else None
+
+    def _choice(self, value: Any, direction: Direction, place: _Place) -> Any:
+        if not isinstance(value, str) or value in direction.choices:
+            return value
+        found = self._unique(value, direction.choices)
+        if found is None and not direction.is_text:
+            parsed = _parsed(value)
+            found = next((c for c in direction.choices if type(c) is type(parsed) and c == parsed), None)
+        if found is None:
+            return value
+        self.notes.append(f"read the text at {json_path(place)} as {found!r}")
+        return found
+
+    def _unique(self, value: str, choices: tuple[Any, ...]) -> str | None:
+        """The one allowed text that differs from the value only in case and separators."""
+        if self.is_strict:
+            return value if value in choices else None
+        plain = plain_name(value)
+        found = [choice for choice in choices if isinstance(choice, str) and plain_name(choice) == plain]
+        return found[0] if len(found) == 1 else None
+
+    def _truth(self, value: int, place: _Place) -> Any:
+        if value not in (0, 1):
+            return value
+        self.notes.append(f"read the number at {json_path(place)} as {'true' if value else 'false'}")
+        return bool(value)
+
+    def _text(self, text: str, direction: Direction, place: _Place) -> Any:
+        """What the text spells, where that is of a declared type, and of one alternative only."""
+        wanted = direction.types - {"null"}
+        value = _as_wanted(text, wanted)
+        if value is None:
+            return text
+        node = direction
+        if isinstance(value, dict | list):
+            branch = branch_for(direction, value) or self._tagged(value, direction, place)
+            if branch is None:
+                return text
+            node = branch
+        kind = {"array"} if isinstance(value, list) else {"object"} if isinstance(value, dict) else wanted
+        self.notes.append(f"read the text at {json_path(place)} as {expectation(kind)}")
+        return self._value(value, node, place) if isinstance(value, dict | list) else value
+
+
+def _as_wanted(text: str, wanted: frozenset[str]) -> Any:
+    """The value that the text spells, if it is of a wanted type; else None."""
+    if "boolean" in wanted and text.strip().lower() in _TRUTH:
+        return _TRUTH[text.strip().lower()]
+    match value := _parsed(text):
+        case bool():
+            return None
+        case int():
+            return value if wanted & {"integer", "number"} else _as_truth(value, wanted)
+        case float():
+            return value if "number" in wanted else _as_integer(value, wanted)
+        case list():
+            return value if "array" in wanted else None
+        case dict():
+            return value if "object" in wanted else None
+        case _:
+            return None
+
+
+def _as_integer(value: float, wanted: frozenset[str]) -> int | None:
+    is_exact = not hasattr(value, "literal") and value.is_integer()
+    return int(value) if "integer" in wanted and is_exact else None
+
+
+def _as_truth(value: int, wanted: frozenset[str]) -> bool | None:
+    return bool(value) if wanted == {"boolean"} and value in (0, 1) else None
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return parse_value(text)[0]
+    except MalformedArguments:
+        return None

@@ -1,0 +1,111 @@
+"""What the model is told about arguments that break the schema: everything at once, each with its path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from surehand.arguments.paths import json_path
+from surehand.arguments.suggestions import near_name
+from surehand.errors import Complaint
+from surehand.spec import ArgumentSchema, Problem
+
+__all__ = ["MAX_COMPLAINTS", "complaints_of", "hint_of", "unresolved"]
+
+MAX_COMPLAINTS: Final = 20
+"""The most complaints that are told at once."""
+_MAX_PROBLEM: Final = 500
+"""The most characters of one complaint; a schema's author may write long texts."""
+_MAX_ARGUMENTS: Final = 30
+"""The most arguments that a hint lists."""
+
+
+def complaints_of(
+    problems: Sequence[Problem], *, dropped: Iterable[str] = (), collected: Iterable[str] = ()
+) -> list[Complaint]:
+    """The problems as complaints, the same ones once, and unknown names beside the missing ones they may stand for.
+
+    Args:
+        problems: What is wrong.
+        dropped: Names that the schema does not know.
+        collected: Names that it does not know either, but takes.
+    """
+    told = _with_unknown(_merged(problems), list(dropped), list(collected))
+    found = [
+        Complaint(path=json_path(problem.place), problem=_bounded(problem.text), rule=problem.rule) for problem in told
+    ]
+    hidden = len(found) - MAX_COMPLAINTS
+    if hidden <= 0:
+        return found
+    return [*found[:MAX_COMPLAINTS], Complaint(path="$", problem=f"… and {hidden} more", rule="more")]
+
+
+def unresolved(first: Sequence[Problem], second: Sequence[Problem]) -> list[Problem]:
+    """The problems of the arguments as they were sent, without those that a coercion has solved."""
+    left = [problem for problem in first if any(_are_related(problem.place, other.place) for other in second)]
+    new = [problem for problem in second if not any(_are_related(problem.place, other.place) for other in first)]
+    return [*left, *new]
+
+
+def _are_related(one: tuple[str | int, ...], other: tuple[str | int, ...]) -> bool:
+    shared = min(len(one), len(other))
+    return one[:shared] == other[:shared]
+
+
+def _merged(problems: Sequence[Problem]) -> list[Problem]:
+    """One problem for each place and text; what a union's members expect of one value becomes one sentence."""
+    found: dict[object, Problem] = {}
+    for problem in problems:
+        key = (problem.place, problem.received) if problem.expected else (problem.place, problem.text)
+        known = found.get(key)
+        if known is None:
+            found[key] = problem
+        elif problem.expected and problem.expected not in known.expected:
+            expected = f"{known.expected} or {problem.expected}"
+            found[key] = replace(known, expected=expected, text=f"expected {expected}, got {known.received}")
+    return list(found.values())
+
+
+def _with_unknown(problems: list[Problem], dropped: list[str], collected: list[str]) -> list[Problem]:
+    """The problems, with each unknown name beside the missing one it is most like; else as a problem of its own."""
+    missing = [str(problem.place[0]) for problem in problems if _is_missing(problem)]
+    if not missing:
+        return problems
+    meant: dict[str, list[str]] = {}
+    rest: list[Problem] = []
+    for name in (*dropped, *collected):
+        near = near_name(str(name), missing)
+        if near is not None:
+            meant.setdefault(near, []).append(f"{name} (did you mean {near}?)")
+        elif name in dropped:
+            rest.append(Problem(place=(name,), text="unknown argument", rule="unknown_argument"))
+    told = [
+        replace(problem, text=f"{problem.text}; unknown: {', '.join(meant[str(problem.place[0])])}")
+        if _is_missing(problem) and str(problem.place[0]) in meant
+        else problem
+        for problem in problems
+    ]
+    return [*told, *rest]
+
+
+def _is_missing(problem: Problem) -> bool:
+    return problem.rule.startswith("missing") and len(problem.place) == 1
+
+
+def hint_of(schema: ArgumentSchema, problems: Iterable[Problem]) -> str:
+    """The arguments that the tool takes, where a name was missing or unknown; else nothing."""
+    if not any(problem.rule.startswith("missing") or problem.rule == "unknown_argument" for problem in problems):
+        return ""
+    properties: Mapping[str, Any] = schema.json_schema.get("properties", {})
+    if not properties:
+        return "The tool takes no arguments."
+    required = schema.json_schema.get("required", ())
+    parts = [f"{name} ({'required' if name in required else 'optional'})" for name in properties]
+    hidden = len(parts) - _MAX_ARGUMENTS
+    more = f" and {hidden} more" if hidden > 0 else ""
+    return f"Arguments: {', '.join(parts[:_MAX_ARGUMENTS])}{more}."
+
+
+def _bounded(text: str) -> str:
+    return text if len(text) <= _MAX_PROBLEM else f"{text[: _MAX_PROBLEM - 1]}…"

@@ -1,0 +1,51 @@
+"""Raw arguments to an object, with the help of the schema where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from surehand.arguments.coercion import Coercion
+from surehand.arguments.naming import variants
+from surehand.grammar import ParsedArguments
+from surehand.grammar import parse_arguments as parse_object
+from surehand.spec import ArgumentSchema, Direction, read_directions, schema_of
+
+__all__ = ["parse_arguments"]
+
+
+def parse_arguments(raw: object, *, schema: object = None) -> ParsedArguments:
+    """The one JSON object that the raw arguments are, after lossless relaxations only.
+
+    Args:
+        raw: Text, bytes, a mapping, or nothing; whatever a model or provider sent.
+        schema: A JSON Schema, model, TypedDict, dataclass, function or ArgumentSchema. Values are then coerced towards
+            it where nothing is lost (``"5"`` for an integer, JSON text for an array); whether the result is valid
+            is not decided here.
+
+    Raises:
+        MalformedArguments: They are not one object.
+    """
+    parsed = parse_object(raw)
+    if schema is None:
+        return parsed
+    directions, names, other = _directed(schema)
+    unknown = [name for name in parsed.value if name not in names]
+    renamed = variants(unknown, names, parsed.value)
+    coercion = Coercion()
+    named = {renamed.get(name, name): value for name, value in parsed.value.items()}
+    value = coercion.arguments(named, directions, other)
+    notes = [f"read the argument {name!r} as {target!r}" for name, target in renamed.items()]
+    return ParsedArguments(value=value, repairs=(*parsed.repairs, *notes, *coercion.notes))
+
+
+def _directed(schema: object) -> tuple[Mapping[str, Direction], Mapping[str, str], Direction | None]:
+    if isinstance(schema, Mapping):
+        root = read_directions(_plain(schema))
+        return root.properties, root.names, root.extras if isinstance(root.extras, Direction) else None
+    found = schema if isinstance(schema, ArgumentSchema) else schema_of(schema)
+    return found.directions, found.names, found.other_direction
+
+
+def _plain(schema: Mapping[Any, Any]) -> Mapping[str, Any]:
+    return {key: value for key, value in schema.items() if isinstance(key, str)}

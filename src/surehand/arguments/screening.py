@@ -1,0 +1,176 @@
+"""A look at arguments before they are validated.
+
+Validators are lenient where it hurts: they take true for the number 1, drop unknown keys of nested objects without a
+word, and call the text 'nan' a number. What they would do silently is found here, and noted or refused; and whatever
+is an object or array is copied, so that no tool can change the message its arguments came in.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any, Final
+
+from surehand.arguments.naming import variants
+from surehand.arguments.paths import json_path
+from surehand.grammar import MAX_DEPTH
+from surehand.spec import ArgumentSchema, Direction, Problem, expectation, received
+
+__all__ = ["Screen", "branch_for"]
+
+_NUMERIC: Final = frozenset({"integer", "number"})
+_READABLE: Final = frozenset({"integer", "number", "boolean"})
+"""Types that validators read from text."""
+_NOT_FINITE: Final = re.compile(r"\s*[+-]?(nan|inf|infinity)\s*", re.IGNORECASE)
+
+_Place = tuple[str | int, ...]
+
+
+class Screen:
+    """Copies arguments and collects what is to be said about them.
+
+    Args:
+        schema: The schema they will be validated against.
+        is_strict: Whether no name is guessed.
+    """
+
+    def __init__(self, schema: ArgumentSchema, *, is_strict: bool = False) -> None:
+        self.schema = schema
+        self.is_strict = is_strict
+        self.notes: list[str] = []
+        """What is changed here, in order."""
+        self.later_notes: list[str] = []
+        """What the validator will have changed, if it accepts."""
+        self.problems: list[Problem] = []
+        """What the validator would accept, and must not."""
+
+    def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments, copied; a null that can only mean 'not given' is left out."""
+        found: dict[str, Any] = {}
+        for name, value in given.items():
+            direction = self.schema.directions.get(name, self.schema.other_direction)
+            if self._means_nothing(name, value, direction, self.schema.required):
+                self.notes.append(f"left out the null at {json_path((name,))}, which has a default")
+            else:
+                found[name] = self._value(value, direction, (name,))
+        return found
+
+    def _means_nothing(
+        self, name: str, value: Any, direction: Direction | None, required: frozenset[str]
+    ) -> bool:
+        return value is None and direction is not None and not direction.is_nullable and name not in required
+
+    def _value(self, value: Any, direction: Direction | None, place: _Place) -> Any:
+        if len(place) > MAX_DEPTH:
+            self.problems.append(
+                Problem(place=place[:3], text=f"is nested deeper than {MAX_DEPTH} levels", rule="nested_too_deeply")
+            )
+            return None
+        if isinstance(value, dict):
+            return self._object(value, direction and branch_for(direction, value), place)
+        if isinstance(value, list):
+            node = direction and branch_for(direction, value)
+            return [self._value(item, node and node.child(index), (*place, index)) for index, item in enumerate(value)]
+        return self._scalar(value, direction, place) if direction is not None and direction.types else value
+
+    def _object(self, value: dict[str, Any], node: Direction | None, place: _Place) -> dict[str, Any]:
+        if node is None or not node.properties:
+            below = node.extras if node is not None and isinstance(node.extras, Direction) else None
+            return {key: self._value(item, below, (*place, key)) for key, item in value.items()}
+        names = self._names(value, node, place)
+        found: dict[str, Any] = {}
+        for key, item in value.items():
+            name = names.get(key, key)
+            child = node.child(name)
+            if self._means_nothing(name, item, child, node.required):
+                self.notes.append(f"left out the null at {json_path((*place, key))}, which has a default")
+            else:
+                found[name] = self._value(item, child, (*place, key))
+        return found
+
+    def _names(self, value: Mapping[str, Any], node: Direction, place: _Place) -> dict[str, str]:
+        """Key as it was given -> key as the validator takes it, where the two differ."""
+        renamed = {key: target for key in value if (target := node.names.get(key, key)) != key and target not in value}
+        unknown = [key for key in value if key not in node.names]
+        guessed = {} if self.is_strict else variants(unknown, node.names, value)
+        for key in unknown:
+            path = json_path((*place, key))
+            if key in guessed:
+                self.notes.append(f"read the key {path} as {guessed[key]!r}")
+            elif node.extras is None and not self.schema.keeps_unknown_keys:
+                self.later_notes.append(f"dropped the unknown key {path}")
+        return {**renamed, **guessed}
+
+    def _scalar(self, value: Any, direction: Direction, place: _Place) -> Any:
+        types = direction.types
+        match value:
+            case bool():
+                if "boolean" not in types and types & _NUMERIC:
+                    self._refuse(value, direction, place)
+            case int():
+                if types <= {"boolean", "null"}:
+                    self.later_notes.append(f"read the number at {json_path(place)} as true or false")
+            case float():
+                if "integer" in types and "number" not in types:
+                    return self._integer(value, direction, place)
+            case str():
+                self._text(value, direction, place)
+            case _:
+                pass
+        return value
+
+    def _text(self, value: str, direction: Direction, place: _Place) -> None:
+        types = direction.types
+        if direction.is_text or not types & _READABLE:
+            return
+        if types & _NUMERIC and _NOT_FINITE.fullmatch(value):
+            self._refuse(value, direction, place)
+        else:
+            self.later_notes.append(f"read the text at {json_path(place)} as {expectation(types - {'null'})}")
+
+    def _integer(self, value: float, direction: Direction, place: _Place) -> Any:
+        """The integer that the number is; its digits count where the grammar kept more of them than a float has."""
+        digits = getattr(value, "literal", None)
+        exact = Decimal(digits) if isinstance(digits, str) else Decimal(value) if math.isfinite(value) else None
+        if exact is None:
+            return value
+        if exact == exact.to_integral_value():
+            self.notes.append(f"read the number at {json_path(place)} as an integer")
+            return int(exact)
+        if digits is not None:
+            self._refuse(value, direction, place)
+        return value
+
+    def _refuse(self, value: Any, direction: Direction, place: _Place) -> None:
+        is_shown = self.schema.is_input_shown and not direction.hides_secret()
+        expected, got = expectation(direction.types), received(value, is_shown=is_shown)
+        self.problems.append(
+            Problem(
+                place=place,
+                text=f"expected {expected}, got {got}",
+                rule="wrong_type",
+                expected=expected,
+                received=got,
+            )
+        )
+
+
+def branch_for(direction: Direction, value: Any) -> Direction | None:
+    """The alternative that the value belongs to: the only one of its kind, or the one its tag names; else None."""
+    if not direction.branches:
+        return direction
+    kind = "object" if isinstance(value, Mapping) else "array"
+    found = [branch for branch in direction.branches if kind in branch.types]
+    if len(found) > 1 and isinstance(value, Mapping):
+        found = [branch for branch in found if _is_meant(branch, value, direction.tag)]
+    return found[0] if len(found) == 1 else None
+
+
+def _is_meant(branch: Direction, value: Mapping[str, Any], tag: str | None) -> bool:
+    """Whether the value has what sets the alternative apart: its tag, or its fixed values and required keys."""
+    if tag is not None:
+        return tag in branch.properties and value.get(tag) in branch.properties[tag].choices
+    fixed = {name: part.choices[0] for name, part in branch.properties.items() if len(part.choices) == 1}
+    return branch.required <= value.keys() and all(value.get(name, fixed[name]) == fixed[name] for name in fixed)

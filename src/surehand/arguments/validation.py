@@ -1,0 +1,139 @@
+"""Arguments as a model sent them, made into the typed values that a tool gets."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from surehand.arguments.coercion import Coercion
+from surehand.arguments.complaints import complaints_of, hint_of, unresolved
+from surehand.arguments.naming import Named, name_arguments
+from surehand.arguments.screening import Screen
+from surehand.errors import InvalidArguments
+from surehand.spec import ArgumentSchema, Problem, SchemaMismatch
+
+__all__ = ["ValidArguments", "validate_arguments"]
+
+_CONTAINERS = frozenset({dict, list})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidArguments:
+    """Arguments that fit."""
+
+    values: dict[str, Any]
+    """Parameter name -> typed value, defaults filled."""
+    repairs: tuple[str, ...]
+    """What was renamed, left out or coerced, in order; empty where nothing was."""
+    wire: dict[str, Any]
+    """The arguments as JSON values, after the repairs: what the model should have sent."""
+
+
+def validate_arguments(
+    schema: ArgumentSchema,
+    arguments: Mapping[str, Any],
+    *,
+    tool: str,
+    injected: Collection[str] = frozenset(),
+    strict: bool = False,
+) -> ValidArguments:
+    """Validate the arguments of a call; coerce only what the schema asks for and only where nothing is lost.
+
+    Args:
+        schema: The tool's schema.
+        arguments: The parsed object that the model sent; it is not changed, and no part of it is handed on.
+        tool: The tool's name, for the error.
+        injected: Parameters that the host fills; what a model sends for them is discarded.
+        strict: For destructive tools: unknown names are refused and no name or value is guessed.
+
+    Raises:
+        InvalidArguments: With everything that is wrong; the validator's own error is its ``__cause__``.
+        Exception: Whatever a validator of the host raises that is neither ValueError nor AssertionError.
+    """
+    if _needs_no_look(schema, arguments):
+        try:
+            return ValidArguments(values=schema.validate(arguments), repairs=(), wire=dict(arguments))
+        except SchemaMismatch:
+            pass  # told below, or cured
+    return _Attempt(schema, tool=tool, injected=injected, is_strict=strict).run(arguments)
+
+
+def _needs_no_look(schema: ArgumentSchema, arguments: Mapping[str, Any]) -> bool:
+    """Whether every name is known and every value of a declared type that has nothing below it."""
+    directions = schema.directions
+    for name, value in arguments.items():
+        direction = directions.get(name)
+        if direction is None:
+            return False
+        quiet = direction.quiet
+        if type(value) in _CONTAINERS if quiet is None else type(value) not in quiet:
+            return False
+    return True
+
+
+class _Attempt:
+    """The long way, for arguments that are not plainly right."""
+
+    def __init__(
+        self, schema: ArgumentSchema, *, tool: str, injected: Collection[str], is_strict: bool
+    ) -> None:
+        self.schema = schema
+        self.tool = tool
+        self.injected = injected
+        self.is_strict = is_strict
+
+    def run(self, given: Mapping[str, Any]) -> ValidArguments:
+        named = name_arguments(self.schema, given, injected=self.injected, is_strict=self.is_strict)
+        screen = Screen(self.schema, is_strict=self.is_strict)
+        arguments = screen.arguments(named.arguments)
+        problems = [*named.problems, *screen.problems]
+        notes = [*named.notes, *screen.notes]
+        try:
+            values = self.schema.validate(arguments)
+        except SchemaMismatch as mismatch:
+            return self._coerce(arguments, mismatch, problems=problems, notes=notes, named=named)
+        if problems:
+            raise self._error(problems, named)
+        return ValidArguments(values=values, repairs=(*notes, *screen.later_notes), wire=arguments)
+
+    def _coerce(
+        self,
+        arguments: dict[str, Any],
+        first: SchemaMismatch,
+        *,
+        problems: list[Problem],
+        notes: list[str],
+        named: Named,
+    ) -> ValidArguments:
+        coercion = Coercion(is_strict=self.is_strict)
+        coerced = coercion.arguments(arguments, self.schema.directions, self.schema.other_direction)
+        if not coercion.notes:
+            raise self._error([*problems, *_unsaid(first.describe(), problems)], named) from first.error
+        # what was text may be an object now, whose keys nobody has looked at yet
+        again = Screen(self.schema, is_strict=self.is_strict)
+        screened = again.arguments(coerced)
+        problems = [*problems, *_unsaid(again.problems, problems)]
+        try:
+            values = self.schema.validate(screened)
+        except SchemaMismatch as second:
+            left = unresolved(first.describe(), second.describe())
+            raise self._error([*problems, *_unsaid(left, problems)], named) from first.error
+        if problems:
+            raise self._error(problems, named) from first.error
+        repairs = (*notes, *coercion.notes, *again.notes, *again.later_notes)
+        return ValidArguments(values=values, repairs=repairs, wire=screened)
+
+    def _error(self, problems: list[Problem], named: Named) -> InvalidArguments:
+        collected = [name for name in named.arguments if name not in self.schema.names]
+        return InvalidArguments(
+            tool=self.tool,
+            complaints=complaints_of(problems, dropped=named.dropped, collected=collected),
+            hint=hint_of(self.schema, problems),
+        )
+
+
+def _unsaid(problems: list[Problem], said: list[Problem]) -> list[Problem]:
+    """The problems at places that nothing has been said about yet."""
+    places = {problem.place for problem in said}
+    return [problem for problem in problems if problem.place not in places]
