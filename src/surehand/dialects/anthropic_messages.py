@@ -209,22 +209,37 @@ class MessageStream:
     def __init__(self) -> None:
         self._reply = Reply()
         self._blocks: dict[int, _Block] = {}
+        self._first = 0
+        self._is_stopped = False
 
     def feed(self, event: Mapping[str, Any]) -> AIMessageChunk | None:
         """Take in one event; what it adds to the message, or None if that is nothing."""
         kind = event.get("type")
         if kind == "message_start":
+            self._begin()
             return self._about(mapping_of(event.get("message")))
         if kind == "message_delta":
             return self._about({**mapping_of(event.get("delta")), "usage": event.get("usage")})
         if kind == "error":
             return self._reply.add(metadata={"error": event.get("error")})
+        self._is_stopped = self._is_stopped or kind == "message_stop"
         index: object = event.get("index")
-        return self._feed_block(index, kind, event) if isinstance(index, int) else None
+        return self._feed_block(index + self._first, kind, event) if isinstance(index, int) else None
 
     def finish(self) -> AIMessage:
         """The message as far as it came."""
         return self._reply.message(_simple([block.whole() for _, block in sorted(self._blocks.items())]))
+
+    def _begin(self) -> None:
+        """A start after a stop goes on: where the provider runs tools itself, one stream can hold several messages.
+
+        A start without a stop is a retry spliced into the stream: what came before it is void.
+        """
+        if self._is_stopped:
+            self._first = len(self._blocks)
+        else:
+            self._reply, self._blocks = Reply(), {}
+        self._is_stopped = False
 
     def _feed_block(self, index: int, kind: object, event: Mapping[str, Any]) -> AIMessageChunk | None:
         if kind == "content_block_start":

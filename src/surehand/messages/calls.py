@@ -101,11 +101,10 @@ def _fields(entry: object) -> tuple[object, str, object]:
         error = fields.get("error")
         unreadable = _Unreadable(_arguments(fields), error if isinstance(error, str) else "The arguments are invalid.")
         return fields.get("id"), _name(fields.get("name")), unreadable
-    custom = mapping_of(fields.get("custom"))
-    if custom:
+    custom, function = mapping_of(fields.get("custom")), fields.get("function")
+    if custom and not function:
         # OpenAI's custom tools take free-form text: it is an argument as it stands and never read as JSON.
         return fields.get("id"), _name(custom.get("name")), {"input": custom.get("input")}
-    function = fields.get("function")
     inner = fields if function is None else mapping_of(function)
     return fields.get("id"), _name(inner.get("name")), _arguments(inner)
 

@@ -298,7 +298,8 @@ def _is_placeholder(entry: object) -> bool:
 
 
 def _is_custom(entry: object) -> bool:
-    return isinstance(mapping_of(entry).get("custom"), Mapping)
+    fields = mapping_of(entry)
+    return isinstance(fields.get("custom"), Mapping) and not fields.get("function")
 
 
 def _is_block(block: object, kind: str) -> bool:
