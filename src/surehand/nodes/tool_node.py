@@ -99,11 +99,11 @@ class ToolNode:
             tags=self.tags,
         )
 
-    def invoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> Any:  # noqa: A002 - LangGraph's name
+    def invoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> Any:
         """Execute the calls; see ``ainvoke``."""
         return run_sync(lambda: self.ainvoke(input, config, context=context))
 
-    async def ainvoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> Any:  # noqa: A002
+    async def ainvoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> Any:
         """Execute those calls of the newest AI message that no later tool message answers.
 
         Args:

@@ -1,5 +1,8 @@
 """The node that checks tool calls and executes nothing."""
 
+# States of any type are read here, and isinstance() narrows Any to a container of unknown items.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+
 from __future__ import annotations
 
 import asyncio
@@ -9,8 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from surehand.arguments import validate_arguments
-from surehand.calls import Call, Host, ToolTable, Turn, calls_of, render_value
+from surehand.calls import Call, Host, ToolTable, Turn, calls_of
 from surehand.calls.pipeline import gate, parse, resolve
+from surehand.calls.text import shorten, well_formed
 from surehand.control import RunConfig
 from surehand.dialects import Dialect, dialect_of
 from surehand.errors import InputError, InvalidArguments, OptionError, ToolDefinitionError
@@ -72,7 +76,7 @@ class ValidationNode:
             raise OptionError(
                 option="format_error", value=format_error, expected="a function of error, call and schema"
             )
-        if isinstance(schemas, str | Mapping) or not isinstance(schemas, Iterable):
+        if isinstance(schemas, str | Mapping) or not hasattr(schemas, "__iter__"):
             raise OptionError(option="schemas", value=schemas, expected="a list of schemas")
         tools = [_as_tool(schema) for schema in schemas]
         if not tools:
@@ -146,14 +150,12 @@ class ValidationNode:
             text = f"The arguments of {call.name!r} could not be checked because of a fault in the application."
             return self._refused(call, Outcome(kind=FailureKind.INTERNAL, text=text, error=error), sent)
         outcome = Outcome(repairs=(*call.repairs, *valid.repairs))
-        return ToolMessage(
-            render_value(content, max_output=None).content, tool_call_id=call.id, name=call.name, outcome=outcome
-        )
+        return ToolMessage(well_formed(content), tool_call_id=call.id, name=call.name, outcome=outcome)
 
     def _refused(self, call: Call, outcome: Outcome, sent: ToolCall) -> ToolMessage:
-        text = self._worded(call, outcome, sent) or outcome.text
+        text = self._worded(call, outcome, sent) or outcome.text or str(outcome.kind)
         return ToolMessage(
-            render_value(text, max_output=_MAX_CONTENT).content,
+            shorten(well_formed(text), _MAX_CONTENT, advice=""),
             tool_call_id=call.id,
             name=call.name,
             status="error",
@@ -224,7 +226,7 @@ def _take(state: Any) -> _Taken:
             value=state,
             remedy=f"Pass [AIMessage(…)] or {{{_KEY!r}: [AIMessage(…)]}}.",
         )
-    given = cast("list[Any]", found)
+    given: list[Any] = found
     last = given[-1]
     dialect = None if isinstance(last, Message) else dialect_of(given)
     message = dialect.read(last) if dialect else convert_to_messages([last])[-1]

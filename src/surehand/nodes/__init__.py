@@ -1,0 +1,15 @@
+"""The nodes: executing tool calls, validating them, and running plain functions."""
+
+from surehand.nodes.function_node import FunctionNode
+from surehand.nodes.tool_node import ToolNode, arun_tool_calls, run_tool_calls, tools_condition
+from surehand.nodes.validation_node import FormatError, ValidationNode
+
+__all__ = [
+    "FormatError",
+    "FunctionNode",
+    "ToolNode",
+    "ValidationNode",
+    "arun_tool_calls",
+    "run_tool_calls",
+    "tools_condition",
+]
