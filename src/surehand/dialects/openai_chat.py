@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from surehand.dialects.streams import Reply
@@ -97,7 +98,11 @@ def read_message(message: Mapping[str, Any]) -> Message:
 
 
 def write_messages(
-    messages: Sequence[Message], *, names: Mapping[str, str] | None = None, extra_fields: Collection[str] = ()
+    messages: Sequence[Message],
+    *,
+    names: Mapping[str, str] | None = None,
+    extra_fields: Collection[str] = (),
+    max_id_length: int = 64,
 ) -> list[dict[str, Any]]:
     """The conversation as the provider accepts it, whatever broken call it holds.
 
@@ -107,15 +112,26 @@ def write_messages(
         messages: The conversation; it is repaired first, as ``repair_transcript`` does.
         names: Tool name -> the name the tool was offered by, where the two differ.
         extra_fields: Which of an AI message's ``additional_kwargs`` are sent back, such as ``reasoning_content``.
+        max_id_length: Longer call ids are replaced; OpenAI's own servers take 40 characters, others more.
     """
-    return [_written(message, names or {}, extra_fields) for message in repair_transcript(messages)]
+    form = _Form(names or {}, extra_fields, max_id_length)
+    return [_written(message, form) for message in repair_transcript(messages)]
 
 
-def _written(message: Message, names: Mapping[str, str], extra_fields: Collection[str]) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """What differs between the servers that speak this dialect."""
+
+    names: Mapping[str, str]
+    extra_fields: Collection[str]
+    max_id_length: int
+
+
+def _written(message: Message, form: _Form) -> dict[str, Any]:
     if isinstance(message, AIMessage):
-        return _written_reply(message, names, extra_fields)
+        return _written_reply(message, form)
     if isinstance(message, ToolMessage):
-        return _written_answer(message)
+        return _written_answer(message, sendable_id(message.tool_call_id, form.max_id_length))
     if isinstance(message, SystemMessage):
         role = "developer" if message.additional_kwargs.get("role") == "developer" else "system"
     elif isinstance(message, HumanMessage):
@@ -138,20 +154,22 @@ def _parts(content: Content) -> str | list[Any]:
     return [{"type": "text", "text": part} if isinstance(part, str) else part for part in clean(content)] or NO_OUTPUT
 
 
-def _written_reply(message: AIMessage, names: Mapping[str, str], extra_fields: Collection[str]) -> dict[str, Any]:
+def _written_reply(message: AIMessage, form: _Form) -> dict[str, Any]:
     text = clean_text(message.text)
     written: dict[str, Any] = {"role": "assistant", "content": text or ("" if message.tool_calls else NO_OUTPUT)}
-    for field in extra_fields:
+    for field in form.extra_fields:
         if field in message.additional_kwargs:
             written[field] = clean(message.additional_kwargs[field])
     if message.tool_calls:
         custom: Collection[str] = message.additional_kwargs.get("custom_calls", ())
-        written["tool_calls"] = [_written_call(call, names, call["id"] in custom) for call in message.tool_calls]
+        written["tool_calls"] = [
+            _written_call(call, form, is_custom=call["id"] in custom) for call in message.tool_calls
+        ]
     return written
 
 
-def _written_call(call: ToolCall, names: Mapping[str, str], is_custom: bool) -> dict[str, Any]:  # noqa: FBT001 - private
-    call_id, name = sendable_id(call["id"]), sendable_name(call["name"], names)
+def _written_call(call: ToolCall, form: _Form, *, is_custom: bool) -> dict[str, Any]:
+    call_id, name = sendable_id(call["id"], form.max_id_length), sendable_name(call["name"], form.names)
     given = mapping_of(call["args"])
     if is_custom and "input" in given:
         text = clean(given["input"])
@@ -163,8 +181,8 @@ def _written_call(call: ToolCall, names: Mapping[str, str], is_custom: bool) -> 
     }
 
 
-def _written_answer(message: ToolMessage) -> dict[str, Any]:
-    return {"role": "tool", "tool_call_id": sendable_id(message.tool_call_id), "content": _answer_text(message)}
+def _written_answer(message: ToolMessage, call_id: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call_id, "content": _answer_text(message)}
 
 
 def _answer_text(message: ToolMessage) -> str:
@@ -183,7 +201,7 @@ def _named(block: str | dict[str, Any]) -> str:
 
 def write_answers(answers: Iterable[ToolMessage]) -> list[dict[str, Any]]:
     """Tool messages as Chat Completions' ``tool`` messages, with the ids that they came with."""
-    return [{**_written_answer(answer), "tool_call_id": answer.tool_call_id} for answer in answers]
+    return [_written_answer(answer, answer.tool_call_id) for answer in answers]
 
 
 class ChatStream:

@@ -34,7 +34,7 @@ NO_OUTPUT: Final = "(no output)"
 
 _PREVIEW: Final = 200
 _BAD_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]")
-_GOOD_ID: Final = re.compile(r"[a-zA-Z0-9_-]{1,40}")
+_GOOD_ID: Final = re.compile(r"[a-zA-Z0-9_-]+")
 _MAX_NAME: Final = 64
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
@@ -90,9 +90,9 @@ def sendable_name(name: str, names: Mapping[str, str]) -> str:
     return _BAD_NAME.sub("_", name)[:_MAX_NAME] or "unknown"
 
 
-def sendable_id(call_id: str) -> str:
+def sendable_id(call_id: str, max_length: int = 64) -> str:
     """The id, or where providers would refuse it another that is the same each time."""
-    if _GOOD_ID.fullmatch(call_id):
+    if len(call_id) <= max_length and _GOOD_ID.fullmatch(call_id):
         return call_id
     return f"call_{hashlib.sha256(call_id.encode('utf-8', 'replace')).hexdigest()[:24]}"
 
