@@ -1,0 +1,22 @@
+"""Graphs: nodes that share a state, run in steps."""
+
+from surehand.control import END, START, Command, Send
+from surehand.errors import GraphRecursionError
+from surehand.graph.builder import StateGraph
+from surehand.graph.compiled import CompiledGraph
+from surehand.graph.messages_state import MessagesState
+from surehand.graph.settings import StreamMode
+from surehand.messages import add_messages
+
+__all__ = [
+    "END",
+    "START",
+    "Command",
+    "CompiledGraph",
+    "GraphRecursionError",
+    "MessagesState",
+    "Send",
+    "StateGraph",
+    "StreamMode",
+    "add_messages",
+]

@@ -1,0 +1,337 @@
+"""The engine: supersteps over plain values.
+
+A run is a chain of snapshots. Each step runs the tasks of one snapshot, all of them, and makes the next snapshot of
+what they asked for: updates are applied together, in the order of the nodes; then edges, branches and commands say what
+runs next. Nothing else changes: the one assignment in ``Run.step`` is where a run moves on.
+
+There is one implementation, a coroutine per step. The synchronous door drives the same coroutine. A step of one
+synchronous node never waits, so that door runs it to its end without an event loop: the node stays in the caller's
+thread, where connections and the like that belong to a thread are at home, and may itself enter by a synchronous door.
+Every other step goes through ``run_sync``. What would change our minds: an event loop that can be entered twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeVar, cast
+
+from surehand.concurrency import run_in_thread, run_sync
+from surehand.control import START, Command, RunConfig, Runtime, _runtime  # pyright: ignore[reportPrivateUsage] # the engine is what sets it
+from surehand.errors import GraphRecursionError, NodeError
+from surehand.graph.actions import Action, Call
+from surehand.graph.channels import Write, copied
+from surehand.graph.plan import Branch, Node, Plan
+from surehand.graph.retries import Retries
+from surehand.graph.routing import ENTRY, WHOLE_STATE, Task, arrive, targets_of_branch, tasks_for
+from surehand.graph.siblings import Job, run_together
+from surehand.graph.state import Values
+from surehand.graph.subgraphs import values_for_subgraph, writes_of_subgraph
+from surehand.graph.updates import Update, read_update
+
+__all__ = ["Run", "Settings", "Snapshot", "Step", "drive", "drive_here"]
+
+T = TypeVar("T")
+
+DEFAULT_LIMIT: Final = 25
+"""Steps a run may take."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What holds for a whole run."""
+
+    config: RunConfig
+    context: Any = None
+    emit: Callable[[Any], None] | None = None
+    """Receives what nodes put on the ``custom`` stream; None outside a stream."""
+    recursion_limit: int = DEFAULT_LIMIT
+    max_concurrency: int | None = None
+    store: Any = None
+    """For graphs that were compiled without one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """A run between two steps: all that it takes to go on."""
+
+    step: int
+    """How many steps ran."""
+    values: Values
+    tasks: tuple[Task, ...]
+    """What runs next; nothing at the end."""
+    arrived: Mapping[int, frozenset[str]] = field(default_factory=dict[int, frozenset[str]])
+    """By the position of a join: the sources it has seen so far."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What one step did."""
+
+    updates: tuple[Update, ...]
+    """In the order in which they were applied; empty for the entry."""
+    after: Snapshot
+
+
+class Run:
+    """One run of a graph."""
+
+    def __init__(self, plan: Plan, settings: Settings, values: Values, *, is_nested: bool = False) -> None:
+        self._plan = plan
+        self._settings = settings
+        self._store = settings.store if plan.store is None else plan.store
+        self._is_nested = is_nested
+        self.snapshot = Snapshot(step=-1, values=values, tasks=(ENTRY,))
+        self.writes: list[Write] = []
+        """Everything that nodes wrote, in order; kept for the graph around this one only."""
+        self.for_parent: list[Command] = []
+        """Commands for the graph around this one; they end the run."""
+
+    @classmethod
+    def from_input(cls, plan: Plan, settings: Settings, given: object, *, is_nested: bool = False) -> Run:
+        """A run that begins with the host's input.
+
+        Raises:
+            InputError: It is no input for the graph's state.
+        """
+        state = plan.state
+        values = state.merge(state.initial(), state.read_input(given))
+        state.check(values, (START,))
+        return cls(plan, settings, values, is_nested=is_nested)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is left to run."""
+        return not self.snapshot.tasks
+
+    @property
+    def result(self) -> Any:
+        """The state that was reached, as the host sees it."""
+        return self._plan.state.view(self.snapshot.values)
+
+    async def step(self) -> Step:
+        """Run the next tasks together and go on to what follows.
+
+        Raises:
+            GraphRecursionError: The limit of steps is reached.
+            NodeError: A node returned what is no update.
+            RoutingError: The graph was sent to a node that it does not have.
+            Exception: What a node raised, the same object.
+        """
+        return await self._step(is_here=False)
+
+    def step_here(self) -> Step:
+        """``step`` for synchronous callers: in this thread without a loop where that can be, else through the door."""
+        if self._can_stay_here():
+            return _finish(self._step(is_here=True))
+        return run_sync(self.step)
+
+    async def _step(self, *, is_here: bool) -> Step:
+        before = self.snapshot
+        if before.step >= self._settings.recursion_limit:
+            raise GraphRecursionError(limit=self._settings.recursion_limit, state=self.result)
+        updates = await self._execute(before, is_here=is_here)
+        after = await self._follow(before, updates, is_here=is_here)
+        self.snapshot = after
+        return Step(updates=tuple(updates), after=after)
+
+    def _can_stay_here(self) -> bool:
+        """Whether no part of the next step has to wait for an event loop."""
+        tasks = self.snapshot.tasks
+        branches = (branch for task in tasks for branch in self._plan.branches.get(task.node, ()))
+        if len(tasks) > 1 or any(branch.path.here is None for branch in branches):
+            return False
+        nodes = [self._plan.nodes[task.node] for task in tasks if task is not ENTRY]
+        return all(node.subgraph is not None or node.action.here is not None for node in nodes)
+
+    # Running the tasks
+
+    async def _execute(self, before: Snapshot, *, is_here: bool) -> list[Update]:
+        tasks = [task for task in before.tasks if task is not ENTRY]
+        if is_here:
+            return [await self._attempts(before, task, is_here=True) for task in tasks]
+        jobs = [self._job(before, task) for task in tasks]
+        return await run_together(jobs, limit=self._settings.max_concurrency)
+
+    def _job(self, before: Snapshot, task: Task) -> Job[Update]:
+        node = self._plan.nodes[task.node]
+        is_stoppable = node.subgraph is not None or node.action.awaited is not None
+        return Job(node=task.node, run=lambda: self._attempts(before, task, is_here=False), is_stoppable=is_stoppable)
+
+    async def _attempts(self, before: Snapshot, task: Task, *, is_here: bool) -> Update:
+        """Run a node until it succeeds or its retry policy says stop; the exception gets a note that names the node."""
+        node = self._plan.nodes[task.node]
+        retries = Retries(node.retry)
+        while True:
+            try:
+                if node.subgraph is not None:
+                    return await self._run_subgraph(before, task, node, node.subgraph, is_here=is_here)
+                seen, returned = await self._attempt(before, task, node, is_here=is_here)
+                break
+            except Exception as error:  # whatever the host's node raises goes on as it is
+                delay = retries.delay_after(error)
+                if delay is None:
+                    error.add_note(f"In node {node.name!r} of graph {self._plan.name!r}, step {before.step + 1}.")
+                    raise
+            await _pause(delay, is_here=is_here)
+        update = read_update(node.name, returned, seen=seen, values=before.values, state=self._plan.state)
+        self._check_parent(update)
+        return update
+
+    async def _attempt(self, before: Snapshot, task: Task, node: Node, *, is_here: bool) -> tuple[object, object]:
+        """Call the node once: what it was given, and what it returned."""
+        state = self._plan.state
+        seen = state.view(before.values) if task.arg is WHOLE_STATE else copied(task.arg)
+        given = state.messages_in(seen) if node.takes_messages else seen
+        runtime = self._runtime_for(node.name, before.step + 1)
+        return seen, await self._call(node.action, given, runtime, is_here=is_here)
+
+    async def _call(self, action: Action, given: object, runtime: Runtime, *, is_here: bool) -> object:
+        config = self._settings.config.copy()
+        if is_here:
+            context = contextvars.copy_context()
+            context.run(_runtime.set, runtime)
+            return await _settled(context.run(cast("Call", action.here), given, config), is_here=True)
+        _runtime.set(runtime)  # for this job's own task, which ends with it
+        if action.awaited is not None:
+            return await action.awaited(given, config)
+        call = cast("Call", action.here)
+        return await _settled(await run_in_thread(lambda: call(given, config)), is_here=False)
+
+    async def _run_subgraph(self, before: Snapshot, task: Task, node: Node, plan: Plan, *, is_here: bool) -> Update:
+        """Run a graph that is a node; its nodes' writes of the keys that both graphs have are the update."""
+        settings = replace(self._settings, store=self._store)
+        if task.arg is WHOLE_STATE:
+            values = values_for_subgraph(self._plan.state, before.values, plan.state)
+            inner = Run(plan, settings, values, is_nested=True)
+        else:
+            inner = Run.from_input(plan, settings, task.arg, is_nested=True)
+        if is_here:
+            drive_here(inner)
+        else:
+            await drive(inner)
+        state = self._plan.state
+        update = Update(node=node.name)
+        update.writes += writes_of_subgraph(node.name, state, plan.state, inner.writes, inner.snapshot.values)
+        for command in inner.for_parent:
+            asked = read_update(node.name, command, seen=None, values=before.values, state=state)
+            update.writes += asked.writes
+            update.targets += asked.targets
+        return update
+
+    def _runtime_for(self, node: str, step: int) -> Runtime:
+        settings = self._settings
+        return Runtime(
+            config=settings.config,
+            store=self._store,
+            context=settings.context,
+            emit=settings.emit,
+            metadata={"graph": self._plan.name, "node": node, "step": step},
+        )
+
+    def _check_parent(self, update: Update) -> None:
+        if update.for_parent and not self._is_nested:
+            raise NodeError(
+                node=update.node,
+                problem="it returned a command for the graph around this one, but there is none",
+                remedy="Use graph=None, or add this graph as a node of another one.",
+            )
+
+    # Going on
+
+    async def _follow(self, before: Snapshot, updates: Sequence[Update], *, is_here: bool) -> Snapshot:
+        """The snapshot after a step: its updates merged, and what they and the edges lead to."""
+        sources = list(dict.fromkeys(update.node for update in updates)) or [START]
+        values = self._merge(before.values, updates, sources)
+        if self.for_parent:
+            return Snapshot(step=before.step + 1, values=values, tasks=())
+        targets = await self._targets(sources, values, step=before.step + 1, is_here=is_here)
+        commanded = [(update.node, target) for update in updates for target in update.targets]
+        arrived, complete = arrive(self._plan, before.arrived, sources)
+        tasks = tasks_for([*targets, *complete, *commanded], self._plan)
+        return Snapshot(step=before.step + 1, values=values, tasks=tasks, arrived=arrived)
+
+    def _merge(self, values: Values, updates: Sequence[Update], sources: Sequence[str]) -> Values:
+        writes = [write for update in updates for write in update.writes]
+        if self._is_nested:
+            self.writes += writes
+            self.for_parent += [command for update in updates for command in update.for_parent]
+        if not writes:
+            return values
+        merged = self._plan.state.merge(values, writes)
+        self._plan.state.check(merged, sources)
+        return merged
+
+    async def _targets(
+        self, sources: Sequence[str], values: Values, *, step: int, is_here: bool
+    ) -> list[tuple[str, object]]:
+        """Where the edges and branches of the nodes that ran lead; branches see the state after the whole step."""
+        targets: list[tuple[str, object]] = []
+        for source in sources:
+            targets += [(source, target) for target in self._plan.edges.get(source, ())]
+            for branch in self._plan.branches.get(source, ()):
+                answer = await self._ask(branch, values, step=step, is_here=is_here)
+                targets += [(source, target) for target in targets_of_branch(branch, answer)]
+        return targets
+
+    async def _ask(self, branch: Branch, values: Values, *, step: int, is_here: bool) -> object:
+        path, state, config = branch.path, self._plan.state.view(values), self._settings.config.copy()
+        token = _runtime.set(self._runtime_for(branch.source, step))
+        try:
+            if path.here is not None:
+                return await _settled(path.here(state, config), is_here=is_here)
+            return await cast("Callable[[Any, RunConfig], Awaitable[Any]]", path.awaited)(state, config)
+        except Exception as error:  # the path is the host's code; what it raises goes on as it is
+            error.add_note(f"In {branch.label} of graph {self._plan.name!r}, after step {step}.")
+            raise
+        finally:
+            _runtime.reset(token)
+
+
+async def drive(run: Run) -> None:
+    """Run to the end."""
+    while not run.is_over:
+        await run.step()
+
+
+def drive_here(run: Run) -> None:
+    """Run to the end, from synchronous code."""
+    while not run.is_over:
+        run.step_here()
+
+
+def _finish(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that never waits to its end, without an event loop."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return cast("T", end.value)
+    coroutine.close()
+    raise RuntimeError("A step that was to stay in the caller's thread waited for an event loop.")
+
+
+async def _settled(result: object, *, is_here: bool) -> object:
+    """The result, awaited where a synchronous function returned something to await."""
+    if not inspect.isawaitable(result):
+        return result
+    awaitable = cast("Awaitable[object]", result)
+    return run_sync(lambda: _awaited(awaitable)) if is_here else await awaitable
+
+
+async def _awaited(awaitable: Awaitable[T]) -> T:
+    return await awaitable
+
+
+async def _pause(seconds: float, *, is_here: bool) -> None:
+    if is_here:
+        _sleep(seconds)
+    else:
+        await asyncio.sleep(seconds)
+
+
+_sleep = time.sleep
+"""Blocks on purpose: nothing else runs in the thread of a step that stays there."""

@@ -1,0 +1,70 @@
+"""A graph that was checked, as plain values: what the engine runs and the drawing shows."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from surehand.graph.actions import Action
+from surehand.graph.state import State
+from surehand.policy import RetryPolicy
+
+__all__ = ["Branch", "Join", "Node", "Plan"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """One node."""
+
+    name: str
+    index: int
+    """The position in the order in which nodes were added: the order in which updates are applied."""
+    action: Action
+    takes_messages: bool
+    """Whether it is a chat model, called with the conversation alone."""
+    subgraph: Plan | None
+    """The graph that it is; None for everything else."""
+    retry: RetryPolicy | None
+    destinations: frozenset[str] | None
+    """Where its commands may lead; None where that is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Branch:
+    """A conditional edge."""
+
+    source: str
+    label: str
+    """How messages name the path."""
+    path: Action
+    targets: Mapping[Hashable, str] | None
+    """What the path's answers mean; None where it answers with names."""
+    declared: tuple[str, ...]
+    """The targets that are known: those of the map, or of the ``Literal`` that the path is annotated to return."""
+    is_closed: bool
+    """Whether the declared targets are all there are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Join:
+    """An edge that waits for several nodes."""
+
+    sources: tuple[str, ...]
+    target: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A whole graph."""
+
+    name: str
+    state: State
+    nodes: Mapping[str, Node]
+    edges: Mapping[str, tuple[str, ...]]
+    """By source."""
+    branches: Mapping[str, tuple[Branch, ...]]
+    """By source."""
+    joins: tuple[Join, ...]
+    store: Any
+    """What nodes find as their store; None without one."""

@@ -1,0 +1,57 @@
+"""The configuration of a run, read and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal, TypeAlias, cast, get_args
+
+from surehand.control import RunConfig
+from surehand.errors import OptionError
+from surehand.graph.engine import DEFAULT_LIMIT, Settings
+from surehand.policy import count
+
+__all__ = ["StreamMode", "read_modes", "read_settings"]
+
+StreamMode: TypeAlias = Literal["values", "updates", "custom"]
+"""``values``: the state after every step; ``updates``: what each node returned; ``custom``: what nodes emit."""
+
+_MODES: Final[tuple[str, ...]] = get_args(StreamMode)
+
+
+def read_settings(
+    config: RunConfig | Mapping[str, Any] | None, *, context: Any, emit: Callable[[Any], None] | None = None
+) -> Settings:
+    """The settings behind a run's configuration.
+
+    Raises:
+        OptionError: It is no mapping, or a limit in it is no whole number of at least 1.
+    """
+    entries = _entries_of(config)
+    limit, width = entries.get("recursion_limit"), entries.get("max_concurrency")
+    return Settings(
+        config=cast("RunConfig", entries),
+        context=context,
+        emit=emit,
+        recursion_limit=DEFAULT_LIMIT if limit is None else count("recursion_limit", limit),
+        max_concurrency=None if width is None else count("max_concurrency", width),
+    )
+
+
+def _entries_of(config: object) -> dict[str, Any]:
+    if config is None:
+        return {}
+    if not isinstance(config, Mapping):
+        raise OptionError(option="config", value=config, expected="a mapping such as {'recursion_limit': 50}")
+    return dict(cast("Mapping[str, Any]", config))
+
+
+def read_modes(stream_mode: StreamMode | list[StreamMode]) -> tuple[StreamMode, ...]:
+    """The modes of a stream.
+
+    Raises:
+        OptionError: One of them is none.
+    """
+    modes: tuple[object, ...] = tuple(stream_mode) if isinstance(stream_mode, list) else (stream_mode,)
+    if not modes or any(mode not in _MODES for mode in modes):
+        raise OptionError(option="stream_mode", value=stream_mode, expected=f"one or a list of: {', '.join(_MODES)}")
+    return cast("tuple[StreamMode, ...]", modes)

@@ -1,0 +1,104 @@
+"""Nodes that run in one step: together, bounded, and all ended before anybody goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Generic, TypeVar, cast
+
+from surehand.errors import NodeError, shown
+
+__all__ = ["Job", "run_together"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job(Generic[T]):
+    """One node's work in a step."""
+
+    node: str
+    run: Callable[[], Awaitable[T]]
+    is_stoppable: bool
+    """Whether cancelling it ends it. A function on a thread goes on: it is waited for instead."""
+
+
+async def run_together(jobs: Sequence[Job[T]], *, limit: int | None) -> list[T]:
+    """The results in the order of the jobs.
+
+    When one fails, those that have not begun are dropped, those that can be stopped are cancelled, and the others are
+    waited for; then the failure gets out, the same object.
+
+    Args:
+        jobs: What to run.
+        limit: How many may run at a time; None for all.
+
+    Raises:
+        Exception: What the first of the jobs in their order raised, of those that failed by themselves.
+    """
+    return await _Siblings(jobs, limit).run()
+
+
+class _Siblings(Generic[T]):
+    def __init__(self, jobs: Sequence[Job[T]], limit: int | None) -> None:
+        self._jobs = jobs
+        self._slots: AbstractAsyncContextManager[object] = nullcontext() if limit is None else asyncio.Semaphore(limit)
+        self._tasks: list[asyncio.Task[None]] = []
+        self._running: set[int] = set()
+        self._results: dict[int, T] = {}
+        self._failures: dict[int, Exception] = {}
+        self._consequences: dict[int, Exception] = {}
+        """Failures of jobs that had been asked to stop."""
+
+    async def run(self) -> list[T]:
+        async with asyncio.TaskGroup() as group:
+            for position in range(len(self._jobs)):
+                self._tasks.append(group.create_task(self._one(position)))
+        if self._failures:
+            raise self._first_failure()
+        return [self._results[position] for position in range(len(self._jobs))]
+
+    async def _one(self, position: int) -> None:
+        job = self._jobs[position]
+        task = cast("asyncio.Task[None]", asyncio.current_task())
+        try:
+            async with self._slots:
+                self._running.add(position)
+                self._results[position] = await job.run()
+        except asyncio.CancelledError as error:
+            if task.cancelling():
+                raise
+            self._fail(position, _cancelled_itself(job.node), error)
+        except Exception as error:  # noqa: BLE001 - the nodes are the host's code; it gets out when all have ended
+            self._fail(position, error)
+        finally:
+            self._running.discard(position)
+
+    def _fail(self, position: int, error: Exception, cause: BaseException | None = None) -> None:
+        if cause is not None:
+            error.__cause__ = cause
+        if self._tasks[position].cancelling():
+            self._consequences[position] = error
+            return
+        self._failures[position] = error
+        for other, task in enumerate(self._tasks):
+            if other != position and (self._jobs[other].is_stoppable or other not in self._running):
+                task.cancel()
+
+    def _first_failure(self) -> Exception:
+        first = min(self._failures)
+        error = self._failures[first]
+        for position, other in sorted({**self._failures, **self._consequences}.items()):
+            if position != first:
+                error.add_note(f"Node {self._jobs[position].node!r} failed in the same step: {shown(other)}")
+        return error
+
+
+def _cancelled_itself(node: str) -> NodeError:
+    return NodeError(
+        node=node,
+        problem="it raised CancelledError although nobody cancelled it",
+        remedy="Catch it where the cancelled task is awaited.",
+    )
