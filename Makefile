@@ -67,7 +67,7 @@ types: $(READY) ## mypy and pyright, both strict
 	$(BIN)/pyright
 
 layers: $(READY) ## the import contracts
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 
 docs: $(READY) ## build the documentation into site/
 	$(BIN)/mkdocs build --strict --quiet

@@ -15,7 +15,7 @@ SOURCES = sorted((ROOT / "src").rglob("*.py"))
 
 
 def test_import_contracts_hold() -> None:
-    command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command; lint_imports_command()"]
+    command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as run; run()", "--no-cache"]
 
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
 
@@ -65,7 +65,7 @@ def test_importing_surehand_imports_no_optional_package() -> None:
     assert result.stdout.strip() == "[]"
 
 
-def tests_with_mocks() -> Iterator[str]:
+def files_with_mocks() -> Iterator[str]:
     """Test files that import a mocking library."""
     for path in sorted((ROOT / "tests").rglob("*.py")):
         if imports_of(path) & {"mock", "unittest.mock"}:
@@ -73,4 +73,4 @@ def tests_with_mocks() -> Iterator[str]:
 
 
 def test_no_test_uses_mocks() -> None:
-    assert list(tests_with_mocks()) == []
+    assert list(files_with_mocks()) == []
