@@ -119,19 +119,13 @@ def _as_wanted(text: str, wanted: frozenset[str]) -> Any:
     """The value that the text spells, if it is of a wanted type; else None."""
     if "boolean" in wanted and text.strip().lower() in _TRUTH:
         return _TRUTH[text.strip().lower()]
-    match value := _parsed(text):
-        case bool():
-            return None
-        case int():
-            return value if wanted & {"integer", "number"} else _as_truth(value, wanted)
-        case float():
-            return value if "number" in wanted else _as_integer(value, wanted)
-        case list():
-            return value if "array" in wanted else None
-        case dict():
-            return value if "object" in wanted else None
-        case _:
-            return None
+    value = _parsed(text)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value if wanted & {"integer", "number"} else _as_truth(value, wanted)
+    if isinstance(value, float):
+        return value if "number" in wanted else _as_integer(value, wanted)
+    kind = "array" if isinstance(value, list) else "object" if isinstance(value, dict) else ""
+    return value if kind in wanted else None
 
 
 def _as_integer(value: float, wanted: frozenset[str]) -> int | None:

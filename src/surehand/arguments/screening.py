@@ -57,9 +57,7 @@ class Screen:
                 found[name] = self._value(value, direction, (name,))
         return found
 
-    def _means_nothing(
-        self, name: str, value: Any, direction: Direction | None, required: frozenset[str]
-    ) -> bool:
+    def _means_nothing(self, name: str, value: Any, direction: Direction | None, required: frozenset[str]) -> bool:
         return value is None and direction is not None and not direction.is_nullable and name not in required
 
     def _value(self, value: Any, direction: Direction | None, place: _Place) -> Any:

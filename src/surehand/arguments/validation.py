@@ -75,9 +75,7 @@ def _needs_no_look(schema: ArgumentSchema, arguments: Mapping[str, Any]) -> bool
 class _Attempt:
     """The long way, for arguments that are not plainly right."""
 
-    def __init__(
-        self, schema: ArgumentSchema, *, tool: str, injected: Collection[str], is_strict: bool
-    ) -> None:
+    def __init__(self, schema: ArgumentSchema, *, tool: str, injected: Collection[str], is_strict: bool) -> None:
         self.schema = schema
         self.tool = tool
         self.injected = injected

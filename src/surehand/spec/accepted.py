@@ -24,7 +24,10 @@ def accepted(annotation: Any) -> Any:
         return typing.Annotated[Any, LegacyField(annotation)]
     if _is_old_typed_dict(annotation):
         return _modern(annotation)
-    origin, arguments = get_origin(annotation), get_args(annotation)
+    return _rebuilt(annotation, get_origin(annotation), get_args(annotation))
+
+
+def _rebuilt(annotation: Any, origin: Any, arguments: tuple[Any, ...]) -> Any:
     if origin is typing.Annotated:
         return typing.Annotated[(accepted(arguments[0]), *arguments[1:])]
     if origin not in (*_CONTAINERS, *_UNIONS, *_MARKS):
@@ -34,7 +37,7 @@ def accepted(annotation: Any) -> Any:
         return annotation
     if origin in _UNIONS:
         return typing.Union[parts]  # noqa: UP007 - made of parts
-    return origin[parts[0]] if origin in _MARKS else types.GenericAlias(origin, parts)
+    return origin[parts[0] if origin in _MARKS else parts]
 
 
 def _is_old_typed_dict(annotation: Any) -> bool:
@@ -51,7 +54,8 @@ def _modern(kind: Any) -> Any:
         mark = typing.Required if name in kind.__required_keys__ else typing.NotRequired
         part = accepted(hint)
         fields[name] = part if get_origin(part) in _MARKS else mark[part]
-    modern = typing_extensions.TypedDict(kind.__name__, fields)  # type: ignore[operator]
+    make: Any = typing_extensions.TypedDict
+    modern: Any = make(kind.__name__, fields)
     modern.__module__, modern.__doc__ = kind.__module__, kind.__doc__
     if (config := getattr(kind, "__pydantic_config__", None)) is not None:
         modern.__pydantic_config__ = config

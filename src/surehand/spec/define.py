@@ -18,6 +18,7 @@ from surehand.spec.json_schema import JsonSchema
 from surehand.spec.legacy_schema import LegacySchema, is_legacy_model
 from surehand.spec.names import check_tool_name, name_of
 from surehand.spec.schema import ArgumentSchema
+from surehand.spec.shapes import is_object
 from surehand.spec.signature import Signature, inner_function, read_signature
 from surehand.spec.toolspec import ResponseFormat, ToolSpec
 from surehand.spec.typed_schema import AdapterSchema, ModelSchema, SignatureSchema, is_typed_kind
@@ -101,14 +102,14 @@ def schema_of(kind: object, *, tool: str | None = None) -> ArgumentSchema:
 
 
 def _kind_schema(kind: Any, *, tool: str, hidden: frozenset[str], whole: str | None) -> ArgumentSchema | None:
-    if isinstance(kind, type) and issubclass(kind, RootModel):
+    if _is_class(kind, RootModel):
         raise ToolDefinitionError(
             tool=tool, problem=f"{kind.__name__} is a RootModel", remedy="Arguments are named: give a model with fields"
         )
-    if isinstance(kind, Mapping):
+    if is_object(kind):
         return JsonSchema(kind, tool=tool, hidden=hidden)
     try:
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
+        if _is_class(kind, BaseModel):
             return ModelSchema(kind, hidden=hidden, whole=whole)
         if is_legacy_model(kind):
             return LegacySchema(kind, whole=whole)
@@ -121,6 +122,10 @@ def _kind_schema(kind: Any, *, tool: str, hidden: frozenset[str], whole: str | N
             remedy="Give its fields types that JSON can carry",
         ) from error
     return None
+
+
+def _is_class(kind: object, base: type) -> bool:
+    return isinstance(kind, type) and issubclass(kind, base)
 
 
 def _given_schema(args_schema: object, signature: Signature, *, tool: str) -> ArgumentSchema:
@@ -174,7 +179,7 @@ def _python_names(schema: ArgumentSchema) -> set[str]:
     model: Any = schema.model
     fields = getattr(model, "model_fields", None) or getattr(model, "__fields__", None)
     hidden = set(schema.json_schema.get("properties", {}))
-    if isinstance(fields, Mapping):
+    if is_object(fields):
         return {name for name in fields if schema.names.get(name, name) in hidden or name in hidden}
     annotations = getattr(model, "__dataclass_fields__", None) or getattr(model, "__annotations__", None)
     return set(annotations) if annotations else set(schema.directions)
@@ -183,13 +188,11 @@ def _python_names(schema: ArgumentSchema) -> set[str]:
 def _with_marked_fields(signature: Signature, args_schema: Any) -> Signature:
     """The signature with injections that only the schema's fields are marked for."""
     fields = getattr(args_schema, "model_fields", None)
-    if not isinstance(fields, Mapping):
+    if not is_object(fields):
         return signature
     known = {injection.parameter for injection in signature.injections}
     marked = [
-        found
-        for name, info in fields.items()
-        if name not in known and (found := _marked(name, info)) is not None
+        found for name, info in fields.items() if name not in known and (found := _marked(name, info)) is not None
     ]
     if not marked:
         return signature
@@ -241,5 +244,3 @@ def _documentation(function: Any) -> Documentation:
 def _doc(thing: Any) -> str | None:
     text = getattr(thing, "__doc__", None)
     return text if isinstance(text, str) else None
-
-

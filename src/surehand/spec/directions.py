@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import unquote
 
-__all__ = ["EXACT", "NAMES", "Direction", "direct", "resolve_pointer"]
+from surehand.spec.shapes import is_array, is_object
+
+__all__ = ["NAMES", "Direction", "direct", "resolve_pointer"]
 
 NAMES: Final = "x-surehand-names"
 """Our keyword on an object: name a key may have -> name the validator takes."""
-EXACT: Final = "x-surehand-exact"
-"""Our keyword on a number: its digits count, as in a Decimal."""
 
 _PYTHON_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "string": (str,),
@@ -27,8 +27,14 @@ _PYTHON_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "array": (),
     "object": (),
 }
+_NAMES_OF_TYPES: Final[Mapping[type, str]] = {
+    type(None): "null",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+}
 _ANNOTATIONS: Final = frozenset({"$ref", "title", "description", "default", "examples", "deprecated", "$comment"})
-_COMBINATORS: Final = ("anyOf", "oneOf", "allOf")
 _MAX_REFERENCES: Final = 32
 """A chain of references longer than this leads nowhere."""
 
@@ -56,8 +62,6 @@ class Direction:
     tag: str | None = None
     """The key whose value chooses the branch."""
     is_nullable: bool = True
-    is_exact: bool = False
-    """Whether every digit of a number counts."""
     is_secret: bool = False
     """Whether the value must never be shown."""
     is_text: bool = False
@@ -73,7 +77,7 @@ class Direction:
         seen[id(self)] = self
         yield self
         for child in self.children():
-            yield from child._below(seen)
+            yield from child._below(seen)  # noqa: SLF001 - of the same class
 
     def children(self) -> Iterator[Direction]:
         """The directions one step below, alternatives included."""
@@ -120,13 +124,13 @@ def resolve_pointer(root: Mapping[str, Any], reference: str) -> Mapping[str, Any
     node: Any = root
     for step in unquote(reference[2:]).split("/"):
         key = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(node, list) and key.isdecimal() and int(key) < len(node):
+        if is_array(node) and key.isdecimal() and int(key) < len(node):
             node = node[int(key)]
-        elif isinstance(node, Mapping) and key in node:
+        elif is_object(node) and key in node:
             node = node[key]
         else:
             return None
-    return node if isinstance(node, Mapping) else None
+    return node if is_object(node) else None
 
 
 class _Reader:
@@ -137,7 +141,7 @@ class _Reader:
         self.seen: dict[str, Direction] = {}
 
     def read(self, schema: object) -> Direction:
-        if not isinstance(schema, Mapping):
+        if not is_object(schema):
             return Direction()
         reference = schema.get("$ref")
         if isinstance(reference, str) and schema.keys() <= _ANNOTATIONS:
@@ -159,8 +163,8 @@ class _Reader:
         """Add what the schema says to the direction."""
         if depth > _MAX_REFERENCES:
             return
-        for part in self._parts(schema):
-            self.fill(direction, part, depth=depth + 1)
+        for whole in self._parts(schema):
+            self.fill(direction, whole, depth=depth + 1)
         self._fill_values(direction, schema)
         self._fill_object(direction, schema)
         self._fill_array(direction, schema)
@@ -180,19 +184,18 @@ class _Reader:
             direction.types = direction.types & types or types
         if "const" in schema:
             direction.choices = (schema["const"],)
-        elif isinstance(values := schema.get("enum"), list):
+        elif is_array(values := schema.get("enum")):
             direction.choices = tuple(values)
-        direction.is_exact |= bool(schema.get(EXACT))
         direction.is_secret |= bool(schema.get("writeOnly")) or schema.get("format") == "password"
 
     def _fill_object(self, direction: Direction, schema: Mapping[str, Any]) -> None:
         properties = schema.get("properties")
-        if isinstance(properties, Mapping):
+        if is_object(properties):
             direction.properties.update({name: self.read(part) for name, part in properties.items()})
             direction.names.update({name: name for name in properties})
-        if isinstance(names := schema.get(NAMES), Mapping):
+        if is_object(names := schema.get(NAMES)):
             direction.names.update(names)
-        if isinstance(required := schema.get("required"), list):
+        if is_array(required := schema.get("required")):
             direction.required |= frozenset(name for name in required if isinstance(name, str))
         self._fill_extras(direction, schema)
 
@@ -200,7 +203,7 @@ class _Reader:
         other = schema.get("additionalProperties")
         if schema.get("patternProperties") or "unevaluatedProperties" in schema:
             direction.extras = True
-        elif isinstance(other, Mapping):
+        elif is_object(other):
             direction.extras = self.read(other)
         elif isinstance(other, bool):
             direction.extras = other
@@ -208,9 +211,9 @@ class _Reader:
     def _fill_array(self, direction: Direction, schema: Mapping[str, Any]) -> None:
         items = schema.get("items")
         prefix = schema.get("prefixItems", items)
-        if isinstance(prefix, list):
+        if is_array(prefix):
             direction.prefix = tuple(self.read(part) for part in prefix)
-        if isinstance(items, Mapping):
+        if is_object(items):
             direction.items = self.read(items)
 
     def _fill_branches(self, direction: Direction, schema: Mapping[str, Any]) -> None:
@@ -219,21 +222,21 @@ class _Reader:
             found = [self.read(part) for part in _mappings(schema.get(keyword))]
             if not found:
                 continue
-            if direction.types or direction.properties or not all(_is_kind(part) for part in found):
+            if direction.types or direction.properties or not all(part.types for part in found):
                 for part in found:
                     _adopt(direction, part)
             else:
                 _unite(direction, found)
         discriminator = schema.get("discriminator")
-        if isinstance(discriminator, Mapping) and isinstance(tag := discriminator.get("propertyName"), str):
+        if is_object(discriminator) and isinstance(tag := discriminator.get("propertyName"), str):
             direction.tag = tag
-        for part in self._conditional_parts(schema):
-            _adopt(direction, self.read(part))
+        for condition in self._conditional_parts(schema):
+            _adopt(direction, self.read(condition))
 
     def _conditional_parts(self, schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         for keyword in ("if", "then", "else"):
             yield from _mappings([schema.get(keyword)])
-        if isinstance(dependent := schema.get("dependentSchemas"), Mapping):
+        if is_object(dependent := schema.get("dependentSchemas")):
             yield from _mappings(list(dependent.values()))
 
     def _conclude(self, direction: Direction) -> None:
@@ -244,13 +247,9 @@ class _Reader:
             direction.quiet = frozenset(python for name in types for python in _PYTHON_TYPES.get(name, ()))
 
 
-def _is_kind(part: Direction) -> bool:
-    return bool(part.types)
-
-
 def _unite(direction: Direction, found: Sequence[Direction]) -> None:
     """Make the direction the union of the found ones; a single one besides null is simply that one, or null."""
-    kinds = [part for part in found if part.types != {"null"}]
+    kinds = [part for part in found if part.types != frozenset({"null"})]
     types = frozenset(name for part in found for name in part.types)
     nested = [inner for part in kinds for inner in (part.branches or (part,))]
     if len(nested) == 1:
@@ -258,12 +257,11 @@ def _unite(direction: Direction, found: Sequence[Direction]) -> None:
     else:
         direction.branches = tuple(nested)
         direction.tag = next((part.tag for part in kinds if part.tag), direction.tag)
-        direction.is_exact |= any(part.is_exact for part in nested)
     direction.types = types
 
 
 def _copy(source: Direction, target: Direction) -> None:
-    for name in ("choices", "required", "extras", "items", "prefix", "branches", "tag", "is_exact", "is_secret"):
+    for name in ("choices", "required", "extras", "items", "prefix", "branches", "tag", "is_secret"):
         setattr(target, name, getattr(source, name) or getattr(target, name))
     target.properties.update(source.properties)
     target.names.update(source.names)
@@ -280,19 +278,19 @@ def _adopt(direction: Direction, part: Direction) -> None:
 
 
 def _mappings(parts: object) -> Iterator[Mapping[str, Any]]:
-    if isinstance(parts, list):
-        yield from (part for part in parts if isinstance(part, Mapping))
+    if is_array(parts):
+        yield from (part for part in parts if is_object(part))
 
 
 def _types_of(schema: Mapping[str, Any]) -> frozenset[str]:
     declared = schema.get("type")
     if isinstance(declared, str):
         return frozenset({declared})
-    if isinstance(declared, list):
+    if is_array(declared):
         return frozenset(name for name in declared if isinstance(name, str))
     if "const" in schema:
         return frozenset({_type_name(schema["const"])})
-    if isinstance(values := schema.get("enum"), list):
+    if is_array(values := schema.get("enum")):
         return frozenset(_type_name(value) for value in values)
     if "properties" in schema:
         return frozenset({"object"})
@@ -300,18 +298,6 @@ def _types_of(schema: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _type_name(value: object) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int():
-            return "integer"
-        case float():
-            return "number"
-        case str():
-            return "string"
-        case Mapping():
-            return "object"
-        case _:
-            return "array"
+    if is_object(value):
+        return "object"
+    return _NAMES_OF_TYPES.get(type(value), "array")

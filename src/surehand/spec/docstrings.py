@@ -6,7 +6,10 @@ import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from docstring_parser.google import Section
 
 __all__ = ["Documentation", "read_docstring"]
 
@@ -89,13 +92,14 @@ def _parse(text: str) -> list[tuple[str, str]]:
     ]
 
 
-def _further_sections() -> list[object]:
+def _further_sections() -> list[Section]:
     """Sections that the Google parser does not know; unknown ones would run on into the one before."""
-    from docstring_parser.google import DEFAULT_SECTIONS, Section, SectionType  # noqa: PLC0415 - as above
+    from docstring_parser import google  # noqa: PLC0415 - as above
 
-    known = {section.title.lower() for section in DEFAULT_SECTIONS}
+    sections: list[Any] = google.DEFAULT_SECTIONS
+    known: set[str] = {section.title.lower() for section in sections}
     return [
-        Section(title.capitalize(), title.replace(" ", "_"), SectionType.SINGULAR)
+        google.Section(title.capitalize(), title.replace(" ", "_"), google.SectionType.SINGULAR)
         for title in _SECTIONS.split("|")
         if title not in known
     ]

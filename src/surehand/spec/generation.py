@@ -9,13 +9,15 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, JsonSchemaWarningKind
 from pydantic_core import core_schema
 
-from surehand.spec.directions import EXACT, NAMES
+from surehand.spec.directions import NAMES
+from surehand.spec.shapes import is_array, is_object
 
 __all__ = ["directed_schema", "shown_schema"]
 
 _SUBSCHEMAS = frozenset(
     {"additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then", "unevaluatedProperties"}
 )
+
 _SCHEMA_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
 _SCHEMA_MAPS = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
 
@@ -54,9 +56,6 @@ class _Generator(GenerateJsonSchema):
         found = super().dataclass_args_schema(schema)
         return _named(found, [(part["name"], part) for part in schema["fields"] if part.get("init", True)])
 
-    def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonSchemaValue:
-        return {**super().decimal_schema(schema), EXACT: True}
-
 
 def _untitled(schema: JsonSchemaValue) -> JsonSchemaValue:
     schema.pop("title", None)
@@ -81,7 +80,7 @@ def _aliases(alias: object) -> list[str]:
     """The keys a validation alias looks at: one name, a path into a value, or several of those."""
     if isinstance(alias, str):
         return [alias]
-    if not isinstance(alias, list) or not alias:
+    if not is_array(alias) or not alias:
         return []
     paths = alias if isinstance(alias[0], list) else [alias]
     return [path[0] for path in paths if path and isinstance(path[0], str)]
@@ -103,11 +102,11 @@ def shown_schema(directed: Mapping[str, Any]) -> dict[str, Any]:
     """A copy of the schema without our keywords; properties keep their names, whatever they are."""
     shown: dict[str, Any] = {}
     for key, value in directed.items():
-        if key in (NAMES, EXACT):
+        if key == NAMES:
             continue
-        if key in _SCHEMA_MAPS and isinstance(value, Mapping):
+        if key in _SCHEMA_MAPS and is_object(value):
             shown[key] = {name: _shown_part(part) for name, part in value.items()}
-        elif key in _SCHEMA_LISTS and isinstance(value, list):
+        elif key in _SCHEMA_LISTS and is_array(value):
             shown[key] = [_shown_part(part) for part in value]
         elif key in _SUBSCHEMAS:
             shown[key] = _shown_part(value)
@@ -117,4 +116,4 @@ def shown_schema(directed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shown_part(part: Any) -> Any:
-    return shown_schema(part) if isinstance(part, Mapping) else part
+    return shown_schema(part) if is_object(part) else part

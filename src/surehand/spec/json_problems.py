@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from surehand.spec.directions import Direction
 from surehand.spec.schema import Problem
+from surehand.spec.shapes import is_array, is_object
 from surehand.spec.wording import expectation, listed, plural, received
 
 __all__ = ["problems_of"]
@@ -42,7 +43,7 @@ def problems_of(errors: Iterable[Any], directions: Mapping[str, Direction]) -> l
     return list(found.values())
 
 
-def _problems(error: Any, directions: Mapping[str, Direction]) -> Iterator[Problem]:
+def _problems(error: Any, directions: Mapping[str, Direction]) -> Iterator[Problem]:  # noqa: C901 - one case a keyword
     place = tuple(error.absolute_path)
     keyword, limit, value = error.validator, error.validator_value, error.instance
     got = received(value, is_shown=not _hides(directions, place))
@@ -63,7 +64,9 @@ def _problems(error: Any, directions: Mapping[str, Direction]) -> Iterator[Probl
         case "anyOf" | "oneOf" if error.context:
             yield from _alternatives(error, place, got, directions)
         case "oneOf":
-            yield Problem(place=place, text="fits more than one of the allowed forms, expected exactly one", rule=keyword)
+            yield Problem(
+                place=place, text="fits more than one of the allowed forms, expected exactly one", rule=keyword
+            )
         case _ if keyword in _CONSTRAINTS:
             yield Problem(place=place, text=f"{_CONSTRAINTS[keyword](limit)}, got {got}", rule=keyword)
         case _ if _hides(directions, place):
@@ -81,13 +84,15 @@ def _missing(error: Any, place: tuple[str | int, ...]) -> Iterator[Problem]:
     for name in error.validator_value:
         if name not in error.instance:
             wanted = _wanted(properties.get(name))
-            yield Problem(place=(*place, name), text=f"missing, expected {wanted}" if wanted else "missing", rule="missing")
+            yield Problem(
+                place=(*place, name), text=f"missing, expected {wanted}" if wanted else "missing", rule="missing"
+            )
 
 
 def _wanted(schema: Any) -> str:
-    if not isinstance(schema, Mapping):
+    if not is_object(schema):
         return ""
-    if isinstance(choices := schema.get("enum"), list):
+    if is_array(choices := schema.get("enum")):
         return f"one of {listed(choices)}"
     kinds = schema.get("type")
     return expectation([kinds] if isinstance(kinds, str) else kinds) if kinds else ""
@@ -148,9 +153,9 @@ def _of_no_kind(
             tags.setdefault(inner.absolute_path[-1], []).append(inner.validator_value)
         elif inner.validator == "const":
             tags.setdefault("", []).append(inner.validator_value)
-    if tags and isinstance(error.instance, Mapping):
+    if tags and is_object(error.instance):
         name, choices = next(iter(tags.items()))
-        tag = error.instance.get(name)
+        tag = error.instance.get(str(name))
         yield _mistyped((*place, name), f"one of {listed(choices)}", received(tag), error.validator)
     elif tags and not kinds:
         yield _mistyped(place, f"one of {listed(next(iter(tags.values())))}", got, error.validator)

@@ -10,9 +10,12 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final, Protocol
 
+from typing_extensions import override
+
 from surehand.errors import MissingExtraError, ToolDefinitionError, shown
 from surehand.spec.json_problems import problems_of
 from surehand.spec.schema import ArgumentSchema, Problem, SchemaMismatch
+from surehand.spec.shapes import is_array, is_object
 
 __all__ = ["JsonSchema"]
 
@@ -49,6 +52,7 @@ class JsonSchema(ArgumentSchema):
         self.json_schema = own
         self._defaults = self._usable_defaults(own)
 
+    @override
     def validate(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         values = dict(arguments)
         try:
@@ -65,6 +69,7 @@ class JsonSchema(ArgumentSchema):
                 values[name] = copy.deepcopy(default)
         return values
 
+    @override
     def dump_json(self, arguments: Mapping[str, Any]) -> str:
         return json.dumps(self.validate(arguments), ensure_ascii=False)
 
@@ -74,7 +79,7 @@ class JsonSchema(ArgumentSchema):
         found = {
             name: part["default"]
             for name, part in properties.items()
-            if isinstance(part, Mapping) and "default" in part and name not in self.required
+            if is_object(part) and "default" in part and name not in self.required
         }
         own = {"required", "allOf", "anyOf", "oneOf", "not", "if", "minProperties", "dependentRequired"}
         alone = {key: value for key, value in schema.items() if key not in own}
@@ -84,12 +89,12 @@ class JsonSchema(ArgumentSchema):
 
 def _copied(schema: object, *, tool: str) -> dict[str, Any]:
     """A copy that nobody else can change."""
-    if not isinstance(schema, Mapping):
+    if not is_object(schema):
         raise ToolDefinitionError(
             tool=tool, problem=f"its schema is {shown(schema)}", remedy="Give it a JSON Schema of type object"
         )
     declared = schema.get("type", "object")
-    if declared != "object" and not (isinstance(declared, list) and "object" in declared):
+    if declared != "object" and not (is_array(declared) and "object" in declared):
         raise ToolDefinitionError(
             tool=tool,
             problem=f"its schema describes a value of type {declared!r}",
@@ -101,7 +106,7 @@ def _copied(schema: object, *, tool: str) -> dict[str, Any]:
 def _hide(schema: dict[str, Any], hidden: frozenset[str]) -> None:
     for name in hidden:
         schema.get("properties", {}).pop(name, None)
-    if hidden and isinstance(required := schema.get("required"), list):
+    if hidden and is_array(required := schema.get("required")):
         schema["required"] = [name for name in required if name not in hidden]
 
 
@@ -165,14 +170,14 @@ def _check_references(schema: dict[str, Any], registry: Any, kind: Any, *, tool:
 
 
 def _references(part: Any, *, has_own_base: bool) -> Iterator[tuple[str, bool]]:
-    if isinstance(part, list):
+    if is_array(part):
         for item in part:
             yield from _references(item, has_own_base=has_own_base)
-    if not isinstance(part, dict):
+    if not is_object(part):
         return
     for key, value in part.items():
         if key in ("$ref", "$dynamicRef") and isinstance(value, str):
             yield value, has_own_base
         elif key not in ("const", "enum", "default", "examples"):
-            is_embedded = isinstance(value, dict) and isinstance(value.get("$id"), str)
+            is_embedded = is_object(value) and isinstance(value.get("$id"), str)
             yield from _references(value, has_own_base=has_own_base or is_embedded)

@@ -10,10 +10,12 @@ from typing import Any
 from pydantic import GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
+from typing_extensions import override
 
 from surehand.spec.directions import NAMES
 from surehand.spec.generation import shown_schema
 from surehand.spec.schema import ArgumentSchema, Problem, SchemaMismatch
+from surehand.spec.shapes import is_array, is_object
 from surehand.spec.wording import expectation, received
 
 __all__ = ["LegacyField", "LegacySchema", "is_legacy_model"]
@@ -51,9 +53,9 @@ def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
     definitions = schema.pop("definitions", {})
 
     def inline(part: Any, depth: int) -> Any:
-        if isinstance(part, list):
+        if is_array(part):
             return [inline(item, depth) for item in part]
-        if not isinstance(part, dict):
+        if not is_object(part):
             return part
         reference = part.get("$ref")
         if isinstance(reference, str):
@@ -78,12 +80,14 @@ def _schema_of(model: Any) -> dict[str, Any]:
 
 def _untitled(schema: Any, *, is_map: bool = False) -> Any:
     """The schema without titles; properties that are called ``title`` stay."""
-    if isinstance(schema, list):
+    if is_array(schema):
         return [_untitled(part) for part in schema]
-    if not isinstance(schema, dict):
+    if not is_object(schema):
         return schema
     return {
-        key: value if key in ("default", "enum") and not is_map else _untitled(value, is_map=not is_map and key in _MAPS)
+        key: value
+        if key in ("default", "enum") and not is_map
+        else _untitled(value, is_map=not is_map and key in _MAPS)
         for key, value in schema.items()
         if is_map or key != "title"
     }
@@ -102,10 +106,12 @@ class LegacySchema(ArgumentSchema):
         self.model = model
         self._whole = whole
 
+    @override
     def validate(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         instance = self._instance(arguments)
         return {self._whole: instance} if self._whole is not None else dict(instance.__dict__)
 
+    @override
     def dump_json(self, arguments: Mapping[str, Any]) -> str:
         text: str = self._instance(arguments).json()
         return text

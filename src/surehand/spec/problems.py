@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
 from surehand.spec.directions import Direction
 from surehand.spec.schema import Problem
+from surehand.spec.shapes import is_object
 from surehand.spec.wording import expectation, listed, plural, received
 
 __all__ = ["problems_of"]
@@ -117,15 +118,18 @@ def _place(location: Sequence[str | int], arguments: Any, *, keeps_last: bool) -
     place: list[str | int] = []
     value = arguments
     for index, step in enumerate(location):
-        is_last = index == len(location) - 1
-        if isinstance(value, Mapping) and step in value:
+        if _has(value, step):
             value = value[step]
-        elif isinstance(value, list | tuple) and isinstance(step, int) and step < len(value):
-            value = value[step]
-        elif not (keeps_last and is_last):
+        elif not (keeps_last and index == len(location) - 1):
             continue
         place.append(step)
     return tuple(place)
+
+
+def _has(value: Any, step: str | int) -> bool:
+    if is_object(value):
+        return step in value
+    return isinstance(value, list | tuple) and isinstance(step, int) and step < len(cast("list[Any]", value))
 
 
 def _hides(directions: Mapping[str, Direction], place: tuple[str | int, ...]) -> bool:
@@ -165,7 +169,9 @@ def _expected(entry: Mapping[str, Any]) -> str:
     if rule in _EXPECTED:
         return _EXPECTED[rule]
     if rule in ("literal_error", "enum"):
-        return f"one of {ctx['expected']}" if len(ctx["expected"]) < _MAX_EXPECTED else f"one of {_cut(ctx['expected'])}"
+        return (
+            f"one of {ctx['expected']}" if len(ctx["expected"]) < _MAX_EXPECTED else f"one of {_cut(ctx['expected'])}"
+        )
     if rule == "is_instance_of":
         return f"an instance of {ctx['class']}"
     return ""
@@ -179,9 +185,7 @@ def _cut(choices: str) -> str:
     return f"{choices[: choices.rfind(',', 0, _MAX_EXPECTED)]} and more"
 
 
-def _text(
-    entry: Mapping[str, Any], place: tuple[str | int, ...], directions: Mapping[str, Direction], got: str
-) -> str:
+def _text(entry: Mapping[str, Any], place: tuple[str | int, ...], directions: Mapping[str, Direction], got: str) -> str:
     rule, ctx = entry["type"], entry.get("ctx", {})
     if rule in _MISSING:
         wanted = _wanted(directions, place)
@@ -190,14 +194,18 @@ def _text(
         return "unknown argument"
     if rule in _CONSTRAINTS:
         return f"{_CONSTRAINTS[rule](ctx)}, got {got}"
-    if rule == "union_tag_invalid":
+    if rule.startswith("union_tag"):
+        return _tag_text(ctx, _tags(directions, place))
+    said = str(ctx.get("error", "")).strip() if rule in _SPOKEN else ""
+    return said or f"{_sentence(entry['msg']) or 'is not accepted'}, got {got}"
+
+
+def _tag_text(ctx: Mapping[str, Any], tags: str) -> str:
+    if "tag" in ctx:
         return f"{ctx['discriminator']} must be one of {ctx['expected_tags']}, got {received(ctx['tag'])}"
-    if rule == "union_tag_not_found":
-        tags = _tags(directions, place)
-        return f"{ctx['discriminator']} is missing, expected one of {tags}" if tags else f"{ctx['discriminator']} is missing"
-    if rule in _SPOKEN:
-        return str(ctx.get("error", "")).strip() or f"is not accepted, got {got}"
-    return f"{_sentence(entry['msg'])}, got {got}" if entry["msg"].strip() else f"is not accepted, got {got}"
+    return (
+        f"{ctx['discriminator']} is missing, expected one of {tags}" if tags else f"{ctx['discriminator']} is missing"
+    )
 
 
 def _wanted(directions: Mapping[str, Direction], place: tuple[str | int, ...]) -> str:

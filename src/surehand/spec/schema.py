@@ -31,7 +31,7 @@ class Problem:
     """What was given, where ``expected`` is filled."""
 
 
-class SchemaMismatch(Exception):  # noqa: N818 - never leaves the two packages that share it
+class SchemaMismatch(Exception):
     """Arguments did not fit a schema. Private to ``spec`` and ``arguments``.
 
     The wording is made on demand: most mismatches are cured by a coercion and never told.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +18,7 @@ from surehand.spec.injection import Injection, injection_of
 
 __all__ = ["Parameter", "Signature", "inner_function", "read_signature"]
 
+_WRAPPERS = (functools.partial, types.MethodType, classmethod, staticmethod)
 _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -65,8 +65,8 @@ def read_signature(function: Any, *, tool: str) -> Signature:
         ToolDefinitionError: Not a callable, or an annotation cannot be resolved.
     """
     is_class_method = isinstance(function, classmethod)
-    if isinstance(function, classmethod | staticmethod):
-        function = function.__func__
+    if is_class_method or isinstance(function, staticmethod):
+        function = _inside(function)
     if not callable(function):
         raise ToolDefinitionError(
             tool=tool, problem=f"{shown(function)} cannot be called", remedy="Give it a function, method or callable"
@@ -84,7 +84,7 @@ def read_signature(function: Any, *, tool: str) -> Signature:
 
 
 def _sort(
-    function: Callable[..., Any],
+    function: Any,
     raw: list[inspect.Parameter],
     resolve: _Resolver,
     *,
@@ -104,7 +104,11 @@ def _sort(
             extras = UNSET if unpacked else annotation
         elif item.kind is inspect.Parameter.VAR_POSITIONAL:
             variadic = item.name
-            parameters.append(Parameter(name=item.name, annotation=types.GenericAlias(list, (annotation,)), default=[], is_variadic=True))
+            parameters.append(
+                Parameter(
+                    name=item.name, annotation=types.GenericAlias(list, (annotation,)), default=[], is_variadic=True
+                )
+            )
         elif (injection := injection_of(item.name, annotation, default=default)) is not None:
             injections.append(injection)
         else:
@@ -163,16 +167,19 @@ def is_async_callable(function: Any) -> bool:
     return not inspect.isroutine(function) and inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - asked for its kind, not for its presence
 
 
+def _inside(wrapper: Any) -> Any:
+    """The function inside a partial, or inside a bound, class or static method."""
+    return wrapper.func if isinstance(wrapper, functools.partial) else wrapper.__func__
+
+
 def inner_function(function: Any) -> Any:
     """The function at the bottom of partials, wrappers, methods and callable objects."""
     for _ in range(100):
-        if isinstance(function, functools.partial):
-            function = function.func
-        elif isinstance(function, types.MethodType | classmethod | staticmethod):
-            function = function.__func__
+        if isinstance(function, _WRAPPERS):
+            function = _inside(function)
         elif (wrapped := getattr(function, "__wrapped__", None)) is not None:
             function = wrapped
-        elif not isinstance(function, types.FunctionType | type) and hasattr(type(function), "__call__"):  # noqa: B004 - the method is wanted
+        elif not isinstance(function, types.FunctionType | type) and callable(function):
             inner = type(function).__call__
             if not isinstance(inner, types.FunctionType):
                 break
@@ -255,7 +262,7 @@ def _enclosing_names(function: Any) -> Iterator[tuple[str, Any]]:
 
 def _running(qualname: str, scope: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     """The local names of the innermost running function of that name; None where it has returned."""
-    frame: types.FrameType | None = sys._getframe(1)  # noqa: SLF001 - the only way to the frames of this thread
+    frame: types.FrameType | None = inspect.currentframe()
     while frame is not None:
         if frame.f_code.co_qualname == qualname and frame.f_globals is scope:
             return dict(frame.f_locals)

@@ -8,12 +8,12 @@ import json
 import types
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, Final, get_args, get_origin
+from typing import Annotated, Any, Final, cast, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
-from typing_extensions import is_typeddict
+from typing_extensions import is_typeddict, override
 
 from surehand.errors import ToolDefinitionError, shown
 from surehand.policy import Unset
@@ -53,7 +53,9 @@ class ModelSchema(_TypedSchema):
         whole: The parameter that gets the validated instance itself; None delivers its fields one by one.
     """
 
-    def __init__(self, model: type[BaseModel], *, hidden: frozenset[str] = frozenset(), whole: str | None = None) -> None:
+    def __init__(
+        self, model: type[BaseModel], *, hidden: frozenset[str] = frozenset(), whole: str | None = None
+    ) -> None:
         checked = _without(model, hidden) if hidden else model
         super().__init__(directed_schema(checked), hidden=hidden)
         self.model = model
@@ -66,6 +68,7 @@ class ModelSchema(_TypedSchema):
             # strict validation of Python objects refuses dates as text, which is how JSON carries them
             self._check = lambda arguments: checked.model_validate_json(json.dumps(arguments))
 
+    @override
     def validate(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         instance = self._instance(arguments)
         if self._whole is not None:
@@ -77,6 +80,7 @@ class ModelSchema(_TypedSchema):
             values.pop(name, None)
         return values
 
+    @override
     def dump_json(self, arguments: Mapping[str, Any]) -> str:
         instance = self._instance(arguments)
         return instance.model_dump_json(warnings=False, exclude=set(self._hidden) or None)
@@ -98,14 +102,16 @@ class AdapterSchema(_TypedSchema):
         self._whole = whole
         self._adapter = adapter
 
+    @override
     def validate(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         found = self._checked(arguments)
         if self._whole is not None:
             return {self._whole: found}
         if isinstance(found, dict):
-            return found
+            return cast("dict[str, Any]", found)
         return {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
 
+    @override
     def dump_json(self, arguments: Mapping[str, Any]) -> str:
         return self._adapter.dump_json(self._checked(arguments), warnings=False).decode()
 
@@ -130,8 +136,9 @@ class SignatureSchema(_TypedSchema):
         inner, self.names = self.names, {}
         self.names.update({given: name for given, name in inner.items() if given not in self._renamed})
         self.names.update({name: inner[internal] for internal, name in self._renamed.items()})
-        self._check = fields.model.__pydantic_validator__.validate_python
+        self._check: Callable[[Any], BaseModel] = fields.model.__pydantic_validator__.validate_python
 
+    @override
     def validate(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         values = self._instance(arguments).__dict__
         if self._renamed:
@@ -141,6 +148,7 @@ class SignatureSchema(_TypedSchema):
         others = self._other_values(arguments)
         return {**values, **others} if others else dict(values)
 
+    @override
     def dump_json(self, arguments: Mapping[str, Any]) -> str:
         instance = self._instance(arguments)
         left_out = {name for name, value in instance.__dict__.items() if value is MISSING}
@@ -297,7 +305,9 @@ def _others(signature: Signature, *, tool: str) -> TypeAdapter[dict[str, Any]] |
     if isinstance(signature.extras, Unset):
         return None
     try:
-        return TypeAdapter(types.GenericAlias(dict, (str, accepted(signature.extras))))
+        kind: Any = types.GenericAlias(dict, (str, accepted(signature.extras)))
+        adapter: TypeAdapter[dict[str, Any]] = TypeAdapter(kind)
+        return adapter
     except _UNUSABLE as error:
         raise _unusable(tool, Parameter(name="**kwargs", annotation=signature.extras), error) from error
 
@@ -331,4 +341,3 @@ def _without(model: type[BaseModel], hidden: frozenset[str]) -> type[BaseModel]:
 def is_typed_kind(kind: object) -> bool:
     """Whether it is a TypedDict or dataclass class."""
     return is_typeddict(kind) or (isinstance(kind, type) and dataclasses.is_dataclass(kind))
-

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
-__all__ = ["a_list_of", "expectation", "listed", "received"]
+from surehand.spec.shapes import is_object
+
+__all__ = ["a_list_of", "expectation", "listed", "plural", "received"]
 
 _MAX_TEXT: Final = 60
 """The most characters of a value that are shown."""
@@ -26,19 +28,35 @@ _KINDS: Final[Mapping[str, str]] = {
 
 def received(value: object, *, is_shown: bool = True) -> str:
     """What was given: ``the text 'abc'``, ``the number 3.5``, ``null``; never long, and only its kind where hidden."""
+    if value is None:
+        return "null"
+    if is_object(value):
+        return "an object" if value else "an empty object"
+    if isinstance(value, list | tuple | set | frozenset):
+        return f"an array of {plural(len(cast('list[Any]', value)), 'item')}"
+    return _scalar(value) if is_shown else _kind(value)
+
+
+def _scalar(value: object) -> str:
     match value:
-        case None:
-            return "null"
         case bool():
-            return ("true" if value else "false") if is_shown else "true or false"
+            return "true" if value else "false"
         case str():
-            return f"the text {_short(repr(value))}" if is_shown else "a text"
+            return f"the text {_short(repr(value))}"
         case int() | float():
-            return f"the number {_short(_digits(value))}" if is_shown else "a number"
-        case Mapping():
-            return "an object" if value else "an empty object"
-        case list() | tuple() | set() | frozenset():
-            return f"an array of {len(value)} items" if len(value) != 1 else "an array of 1 item"
+            return f"the number {_short(_digits(value))}"
+        case _:
+            return _kind(value)
+
+
+def _kind(value: object) -> str:
+    match value:
+        case bool():
+            return "true or false"
+        case str():
+            return "a text"
+        case int() | float():
+            return "a number"
         case _:
             return f"a value of type {type(value).__name__}"
 
