@@ -8,7 +8,7 @@ anything else, a number never becomes text, and the text 'null' never becomes nu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from surehand.arguments.paths import json_path
 from surehand.arguments.screening import branch_for
@@ -57,18 +57,20 @@ class Coercion:
         if node is None:
             return value
         if isinstance(value, list):
-            return [self._value(item, node.child(index), (*place, index)) for index, item in enumerate(value)]
+            items: list[Any] = value
+            return [self._value(item, node.child(index), (*place, index)) for index, item in enumerate(items)]
         return {key: self._value(item, node.child(key), (*place, key)) for key, item in value.items()}
 
     def _tagged(self, value: Any, direction: Direction, place: _Place) -> Direction | None:
         """The alternative whose tag is the value's, but for its spelling."""
         tag = direction.tag
-        if tag is None or not isinstance(value, dict) or not isinstance(value.get(tag), str):
+        given: Any = cast("dict[str, Any]", value).get(tag) if tag is not None and isinstance(value, dict) else None
+        if tag is None or not isinstance(given, str):
             return None
         found = [
             branch
             for branch in direction.branches
-            if tag in branch.properties and self._unique(value[tag], branch.properties[tag].choices) is not None
+            if tag in branch.properties and self._unique(given, branch.properties[tag].choices) is not None
         ]
         return found[0] if len(found) == 1 else None
 
@@ -124,8 +126,10 @@ def _as_wanted(text: str, wanted: frozenset[str]) -> Any:
         return value if wanted & {"integer", "number"} else _as_truth(value, wanted)
     if isinstance(value, float):
         return value if "number" in wanted else _as_integer(value, wanted)
-    kind = "array" if isinstance(value, list) else "object" if isinstance(value, dict) else ""
-    return value if kind in wanted else None
+    if isinstance(value, list):
+        items: list[Any] = value
+        return items if "array" in wanted else None
+    return cast("dict[str, Any]", value) if "object" in wanted and isinstance(value, dict) else None
 
 
 def _as_integer(value: float, wanted: frozenset[str]) -> int | None:
@@ -134,7 +138,7 @@ def _as_integer(value: float, wanted: frozenset[str]) -> int | None:
 
 
 def _as_truth(value: int, wanted: frozenset[str]) -> bool | None:
-    return bool(value) if wanted == {"boolean"} and value in (0, 1) else None
+    return bool(value) if wanted == frozenset({"boolean"}) and value in (0, 1) else None
 
 
 def _parsed(text: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from surehand.arguments.coercion import Coercion
 from surehand.arguments.naming import variants
@@ -41,11 +41,7 @@ def parse_arguments(raw: object, *, schema: object = None) -> ParsedArguments:
 
 def _directed(schema: object) -> tuple[Mapping[str, Direction], Mapping[str, str], Direction | None]:
     if isinstance(schema, Mapping):
-        root = read_directions(_plain(schema))
+        root = read_directions(cast("Mapping[str, Any]", schema))
         return root.properties, root.names, root.extras if isinstance(root.extras, Direction) else None
     found = schema if isinstance(schema, ArgumentSchema) else schema_of(schema)
     return found.directions, found.names, found.other_direction
-
-
-def _plain(schema: Mapping[Any, Any]) -> Mapping[str, Any]:
-    return {key: value for key, value in schema.items() if isinstance(key, str)}

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from surehand.arguments.naming import variants
 from surehand.arguments.paths import json_path
@@ -67,10 +67,12 @@ class Screen:
             )
             return None
         if isinstance(value, dict):
-            return self._object(value, direction and branch_for(direction, value), place)
+            entries = cast("dict[str, Any]", value)
+            return self._object(entries, direction and branch_for(direction, entries), place)
         if isinstance(value, list):
-            node = direction and branch_for(direction, value)
-            return [self._value(item, node and node.child(index), (*place, index)) for index, item in enumerate(value)]
+            items: list[Any] = value
+            node = direction and branch_for(direction, items)
+            return [self._value(item, node and node.child(index), (*place, index)) for index, item in enumerate(items)]
         return self._scalar(value, direction, place) if direction is not None and direction.types else value
 
     def _object(self, value: dict[str, Any], node: Direction | None, place: _Place) -> dict[str, Any]:
@@ -159,9 +161,10 @@ def branch_for(direction: Direction, value: Any) -> Direction | None:
     """The alternative that the value belongs to: the only one of its kind, or the one its tag names; else None."""
     if not direction.branches:
         return direction
-    kind = "object" if isinstance(value, Mapping) else "array"
+    is_object = isinstance(value, Mapping)
+    kind = "object" if is_object else "array"
     found = [branch for branch in direction.branches if kind in branch.types]
-    if len(found) > 1 and isinstance(value, Mapping):
+    if len(found) > 1 and is_object:
         found = [branch for branch in found if _is_meant(branch, value, direction.tag)]
     return found[0] if len(found) == 1 else None
 

@@ -37,7 +37,11 @@ def _rebuilt(annotation: Any, origin: Any, arguments: tuple[Any, ...]) -> Any:
         return annotation
     if origin in _UNIONS:
         return typing.Union[parts]  # noqa: UP007 - made of parts
-    return origin[parts[0] if origin in _MARKS else parts]
+    return _of(origin, parts[0] if origin in _MARKS else parts)
+
+
+def _of(origin: Any, parts: Any) -> Any:
+    return origin[parts]
 
 
 def _is_old_typed_dict(annotation: Any) -> bool:

@@ -201,11 +201,10 @@ def _text(entry: Mapping[str, Any], place: tuple[str | int, ...], directions: Ma
 
 
 def _tag_text(ctx: Mapping[str, Any], tags: str) -> str:
+    name = ctx["discriminator"]
     if "tag" in ctx:
-        return f"{ctx['discriminator']} must be one of {ctx['expected_tags']}, got {received(ctx['tag'])}"
-    return (
-        f"{ctx['discriminator']} is missing, expected one of {tags}" if tags else f"{ctx['discriminator']} is missing"
-    )
+        return f"{name} must be one of {ctx['expected_tags']}, got {received(ctx['tag'])}"
+    return f"{name} is missing, expected one of {tags}" if tags else f"{name} is missing"
 
 
 def _wanted(directions: Mapping[str, Direction], place: tuple[str | int, ...]) -> str:
