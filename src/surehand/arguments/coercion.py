@@ -8,14 +8,14 @@ anything else, a number never becomes text, and the text 'null' never becomes nu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from surehand.arguments.paths import json_path
 from surehand.arguments.screening import branch_for
 from surehand.arguments.suggestions import plain_name
 from surehand.errors import MalformedArguments
 from surehand.grammar import parse_value
-from surehand.spec import Direction, expectation
+from surehand.spec import Direction, expectation, is_array, is_object
 
 __all__ = ["Coercion"]
 
@@ -56,15 +56,14 @@ class Coercion:
         node = branch_for(direction, value) or self._tagged(value, direction, place)
         if node is None:
             return value
-        if isinstance(value, list):
-            items: list[Any] = value
-            return [self._value(item, node.child(index), (*place, index)) for index, item in enumerate(items)]
+        if is_array(value):
+            return [self._value(item, node.child(index), (*place, index)) for index, item in enumerate(value)]
         return {key: self._value(item, node.child(key), (*place, key)) for key, item in value.items()}
 
     def _tagged(self, value: Any, direction: Direction, place: _Place) -> Direction | None:
         """The alternative whose tag is the value's, but for its spelling."""
         tag = direction.tag
-        given: Any = cast("dict[str, Any]", value).get(tag) if tag is not None and isinstance(value, dict) else None
+        given = value.get(tag) if tag is not None and is_object(value) else None
         if tag is None or not isinstance(given, str):
             return None
         found = [
@@ -126,10 +125,9 @@ def _as_wanted(text: str, wanted: frozenset[str]) -> Any:
         return value if wanted & {"integer", "number"} else _as_truth(value, wanted)
     if isinstance(value, float):
         return value if "number" in wanted else _as_integer(value, wanted)
-    if isinstance(value, list):
-        items: list[Any] = value
-        return items if "array" in wanted else None
-    return cast("dict[str, Any]", value) if "object" in wanted and isinstance(value, dict) else None
+    if is_array(value):
+        return value if "array" in wanted else None
+    return value if "object" in wanted and is_object(value) else None
 
 
 def _as_integer(value: float, wanted: frozenset[str]) -> int | None:

@@ -11,12 +11,12 @@ import math
 import re
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from surehand.arguments.naming import variants
 from surehand.arguments.paths import json_path
 from surehand.grammar import MAX_DEPTH
-from surehand.spec import ArgumentSchema, Direction, Problem, expectation, received
+from surehand.spec import ArgumentSchema, Direction, Problem, expectation, is_array, is_object, received
 
 __all__ = ["Screen", "branch_for"]
 
@@ -66,16 +66,14 @@ class Screen:
                 Problem(place=place[:3], text=f"is nested deeper than {MAX_DEPTH} levels", rule="nested_too_deeply")
             )
             return None
-        if isinstance(value, dict):
-            entries = cast("dict[str, Any]", value)
-            return self._object(entries, direction and branch_for(direction, entries), place)
-        if isinstance(value, list):
-            items: list[Any] = value
-            node = direction and branch_for(direction, items)
-            return [self._value(item, node and node.child(index), (*place, index)) for index, item in enumerate(items)]
+        if is_object(value):
+            return self._object(value, direction and branch_for(direction, value), place)
+        if is_array(value):
+            node = direction and branch_for(direction, value)
+            return [self._value(item, node and node.child(index), (*place, index)) for index, item in enumerate(value)]
         return self._scalar(value, direction, place) if direction is not None and direction.types else value
 
-    def _object(self, value: dict[str, Any], node: Direction | None, place: _Place) -> dict[str, Any]:
+    def _object(self, value: Mapping[str, Any], node: Direction | None, place: _Place) -> dict[str, Any]:
         if node is None or not node.properties:
             below = node.extras if node is not None and isinstance(node.extras, Direction) else None
             return {key: self._value(item, below, (*place, key)) for key, item in value.items()}
@@ -161,10 +159,9 @@ def branch_for(direction: Direction, value: Any) -> Direction | None:
     """The alternative that the value belongs to: the only one of its kind, or the one its tag names; else None."""
     if not direction.branches:
         return direction
-    is_object = isinstance(value, Mapping)
-    kind = "object" if is_object else "array"
+    kind = "object" if is_object(value) else "array"
     found = [branch for branch in direction.branches if kind in branch.types]
-    if len(found) > 1 and is_object:
+    if len(found) > 1 and is_object(value):
         found = [branch for branch in found if _is_meant(branch, value, direction.tag)]
     return found[0] if len(found) == 1 else None
 
