@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -16,7 +17,9 @@ def fresh(statement: str) -> Callable[[], object]:
     """A run that executes the statement in a new interpreter and returns the seconds it took there."""
     program = f"import time; start = time.perf_counter(); {statement}; print(time.perf_counter() - start)"
     command = [sys.executable, "-c", program]
-    return lambda: subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    # compiled files are kept, as they are for users: the first round, which is not counted, writes them
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return lambda: subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
 
 
 def contender(name: str, statement: str) -> Contender:
