@@ -18,7 +18,7 @@ import inspect
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from surehand.concurrency import run_in_thread, run_sync
 from surehand.control import START, Command, RunConfig, Runtime, _runtime  # pyright: ignore[reportPrivateUsage] # the engine is what sets it
@@ -37,9 +37,6 @@ __all__ = ["Run", "Settings", "Snapshot", "Step", "drive", "drive_here"]
 
 T = TypeVar("T")
 
-DEFAULT_LIMIT: Final = 25
-"""Steps a run may take."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -49,7 +46,8 @@ class Settings:
     context: Any = None
     emit: Callable[[Any], None] | None = None
     """Receives what nodes put on the ``custom`` stream; None outside a stream."""
-    recursion_limit: int = DEFAULT_LIMIT
+    recursion_limit: int | None = None
+    """Steps a run may take; None takes the plan's own limit."""
     max_concurrency: int | None = None
     store: Any = None
     """For graphs that were compiled without one."""
@@ -132,8 +130,9 @@ class Run:
 
     async def _step(self, *, is_here: bool) -> Step:
         before = self.snapshot
-        if before.step >= self._settings.recursion_limit:
-            raise GraphRecursionError(limit=self._settings.recursion_limit, state=self.result)
+        limit = self._settings.recursion_limit or self._plan.recursion_limit
+        if before.step >= limit:
+            raise GraphRecursionError(limit=limit, state=self.result)
         updates = await self._execute(before, is_here=is_here)
         after = await self._follow(before, updates, is_here=is_here)
         self.snapshot = after

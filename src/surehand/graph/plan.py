@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from surehand.graph.actions import Action
 from surehand.graph.state import State
 from surehand.policy import RetryPolicy
 
-__all__ = ["Branch", "Join", "Node", "Plan"]
+__all__ = ["DEFAULT_LIMIT", "Branch", "Join", "Node", "Plan"]
+
+DEFAULT_LIMIT: Final = 25
+"""Steps a run may take."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,3 +71,5 @@ class Plan:
     joins: tuple[Join, ...]
     store: Any
     """What nodes find as their store; None without one."""
+    recursion_limit: int = DEFAULT_LIMIT
+    """Steps a run may take where its configuration does not say."""

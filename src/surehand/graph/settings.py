@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 from surehand.control import RunConfig
 from surehand.errors import OptionError
-from surehand.graph.engine import DEFAULT_LIMIT, Settings
+from surehand.graph.engine import Settings
 from surehand.policy import count
 
 __all__ = ["StreamMode", "read_modes", "read_settings"]
@@ -32,7 +32,7 @@ def read_settings(
         config=cast("RunConfig", entries),
         context=context,
         emit=emit,
-        recursion_limit=DEFAULT_LIMIT if limit is None else count("recursion_limit", limit),
+        recursion_limit=None if limit is None else count("recursion_limit", limit),
         max_concurrency=None if width is None else count("max_concurrency", width),
     )
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Final, TypeAlias, cast
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from surehand.control import START
 from surehand.errors import InputError, NodeError
@@ -241,7 +241,7 @@ class ObjectState(MappingState):
         try:
             self.view(values)
         except (TypeError, ValueError) as error:
-            problem = f"no valid {self.type.__name__}: {error}"
+            problem = f"no valid {self.type.__name__}: {_complaints(error)}"
             remedy = f"See what {self.type.__name__} requires."
             if START in sources:
                 raise InputError(problem=f"The input makes {problem}", value=dict(values), remedy=remedy) from error
@@ -306,6 +306,14 @@ def _unless_handed_back(write: Write, handed: object, channel: Channel, values: 
         problem=f"it changed {channel.label} in place and returned the whole of it, but its reducer takes what is new",
         remedy="Return only what is new, and leave the state that was given as it is.",
     )
+
+
+def _complaints(error: Exception) -> str:
+    """What a schema says about its values, in one line: every field with its complaint."""
+    if not isinstance(error, ValidationError):
+        return str(error)
+    complaints = error.errors(include_url=False, include_context=False)
+    return "; ".join(f"{'.'.join(['$', *map(str, each['loc'])])}: {each['msg']}" for each in complaints)
 
 
 def _is_same(left: object, right: object) -> bool:
