@@ -9,16 +9,18 @@ reached all end as messages, and the state says in ``end_reason`` why it ended.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, Literal, TypeAlias, TypedDict, cast
 
 from surehand.calls import Approve
+from surehand.concurrency import run_sync
 from surehand.control import END, START, RunConfig
 from surehand.dialects import text_calls
 from surehand.errors import InputError, OptionError
 from surehand.events import Listener
-from surehand.graph import StateGraph
+from surehand.graph import CompiledGraph, StateGraph, StreamMode
+from surehand.graph.plan import Plan
 from surehand.messages import (
     REMOVE_ALL_MESSAGES,
     AIMessage,
@@ -87,6 +89,7 @@ def create_agent(
 ) -> Agent:
     """An agent: a model that may use tools until it has an answer.
 
+    Example:
         agent = create_agent("deepseek:deepseek-v4-flash", [get_weather], system_prompt="Answer in one sentence.")
         agent.invoke({"messages": "Is it raining in Hangzhou?"})["messages"][-1].text
 
@@ -112,9 +115,7 @@ def create_agent(
     _check_bound(chat, registered)
     free, first = _bound(chat, registered, tool_choice)
     node = (
-        ToolNode(
-            registered, handle_tool_errors=handle_tool_errors, store=store, approve=approve, listener=listener
-        )
+        ToolNode(registered, handle_tool_errors=handle_tool_errors, store=store, approve=approve, listener=listener)
         if registered
         else None
     )
@@ -127,26 +128,15 @@ def create_agent(
         max_iterations=count("max_iterations", max_iterations),
         tools=node,
     )
-    return Agent(loop, store=store, name=name)
+    return Agent(_plan_of(loop, store=store, name=name))
 
 
-class Agent:
-    """A model and its tools, as a runnable whole; made by ``create_agent``.
+class Agent(CompiledGraph):
+    """A model and its tools, as a graph that is ready to run; made by ``create_agent``.
 
-    One agent may be used from several threads and event loops at a time.
+    One agent may be used from several threads and event loops at a time. As a node of another graph it works on the
+    conversation of that graph.
     """
-
-    def __init__(self, loop: _Loop, *, store: Any, name: str) -> None:
-        graph = StateGraph(AgentState)
-        graph.add_node("model", loop.ask)
-        graph.add_node("tools", loop.run_tools)
-        graph.add_edge(START, "model")
-        graph.add_conditional_edges("model", _after("tools"), ["tools", END])
-        graph.add_conditional_edges("tools", _after("model"), ["model", END])
-        self.name = name
-        self.graph = graph.compile(store=store, name=name)
-        """The compiled graph, for drawing and for what only graphs can do."""
-        self._steps = 2 * loop.max_iterations + 1
 
     def invoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> dict[str, Any]:
         """Run to the end and return ``{"messages": […], "end_reason": …}``.
@@ -161,27 +151,45 @@ class Agent:
             ModelError: The model could not be asked; ``state`` on it is what was reached.
             Exception: What a tool raised, where ``handle_tool_errors`` lets it out.
         """
-        return _result(self.graph.invoke(_input(input), self._config(config), context=context))
+        return run_sync(lambda: self.ainvoke(input, config, context=context))  # both nodes need an event loop anyway
 
     async def ainvoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> dict[str, Any]:
         """Run to the end; see ``invoke``."""
-        return _result(await self.graph.ainvoke(_input(input), self._config(config), context=context))
+        return _result(await super().ainvoke(_input(input), config, context=context))
 
     def stream(
-        self, input: Any, config: RunConfig | None = None, *, context: Any = None, **options: Any
-    ) -> Iterator[Any]:
-        """What the agent does, step by step; ``options`` are those of a graph's ``stream``."""
-        return self.graph.stream(_input(input), self._config(config), context=context, **options)
+        self,
+        input: Any,
+        config: RunConfig | None = None,
+        *,
+        stream_mode: StreamMode | list[StreamMode] = "updates",
+        context: Any = None,
+    ) -> Generator[Any, None, None]:
+        """Run step by step; the modes are those of any graph."""
+        return super().stream(_input(input), config, stream_mode=stream_mode, context=context)
 
     def astream(
-        self, input: Any, config: RunConfig | None = None, *, context: Any = None, **options: Any
-    ) -> AsyncIterator[Any]:
-        """What the agent does, step by step; see ``stream``."""
-        return self.graph.astream(_input(input), self._config(config), context=context, **options)
+        self,
+        input: Any,
+        config: RunConfig | None = None,
+        *,
+        stream_mode: StreamMode | list[StreamMode] = "updates",
+        context: Any = None,
+    ) -> AsyncGenerator[Any, None]:
+        """Run step by step; the modes are those of any graph."""
+        return super().astream(_input(input), config, stream_mode=stream_mode, context=context)
 
-    def _config(self, config: RunConfig | None) -> RunConfig:
-        """The configuration with room for every step that the agent's own limit allows."""
-        return cast("RunConfig", {"recursion_limit": self._steps, **(config or {})})
+
+def _plan_of(loop: _Loop, *, store: Any, name: str) -> Plan:
+    """The loop as a graph, with room for every step that its own limit allows."""
+    graph = StateGraph(AgentState)
+    graph.add_node("model", loop.ask)
+    graph.add_node("tools", loop.run_tools)
+    graph.add_edge(START, "model")
+    graph.add_conditional_edges("model", _after("tools"), ["tools", END])
+    graph.add_conditional_edges("tools", _after("model"), ["model", END])
+    plan = graph.compile(store=store, name=name).plan
+    return replace(plan, recursion_limit=2 * loop.max_iterations + 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,9 +262,7 @@ class _Loop:
         return "text_call" if is_call else "answer"
 
 
-def _bound(
-    model: ChatModel, tools: Sequence[BaseTool], tool_choice: ToolChoice
-) -> tuple[ChatModel, ChatModel]:
+def _bound(model: ChatModel, tools: Sequence[BaseTool], tool_choice: ToolChoice) -> tuple[ChatModel, ChatModel]:
     """The model with the tools: once with the choice left to it, once as it is to be asked first."""
     if not tools:
         if tool_choice not in (None, "auto", "none"):

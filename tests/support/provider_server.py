@@ -61,6 +61,7 @@ class ProviderServer:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # headers and body leave together: apart, each reply waits for the other side's delayed ACK
     timeout = 5  # seconds an idle connection is kept, so that no thread outlives a test for long
 
     def setup(self) -> None:
@@ -82,7 +83,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.do_POST()
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
         """Say nothing."""
 
 

@@ -39,6 +39,7 @@ _clients: Final[LoopClients[AsyncAnthropic]] = LoopClients(_close)
 class ChatAnthropic(BaseChatModel):
     """A Claude model behind Anthropic's messages.
 
+    Example:
         model = ChatAnthropic("claude-sonnet-4-5", max_tokens=1024)
         model.bind_tools([add]).invoke("What is 2 + 3?").tool_calls
 
@@ -136,7 +137,7 @@ class ChatAnthropic(BaseChatModel):
         return options
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
-        system, messages = anthropic_messages.write_messages(request.messages)
+        system, messages = anthropic_messages.write_messages(request.messages, names=request.wire_names)
         options = dict(request.options)
         own = {
             "model": self.model,
@@ -197,7 +198,9 @@ def _written_choice(request: ModelRequest, *, parallel: bool | None) -> dict[str
     written: dict[str, Any] | None = None
     if choice is not None:
         is_name = choice in request.tool_names
-        written = {"type": "tool", "name": choice} if is_name else {"type": _CHOICES[choice]}
+        written = (
+            {"type": "tool", "name": request.wire_names.get(choice, choice)} if is_name else {"type": _CHOICES[choice]}
+        )
     if parallel is False and request.tools:
         written = {**(written or {"type": "auto"}), "disable_parallel_tool_use": True}
     return written

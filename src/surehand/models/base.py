@@ -29,6 +29,7 @@ from surehand.messages import (
 from surehand.models.nudge import Nudge, as_nudge
 from surehand.models.protocol import ModelInput, ToolChoice
 from surehand.tools import BaseTool, as_tools
+from surehand.tools.export import export_names, original_names
 
 __all__ = ["BaseChatModel", "ModelRequest"]
 
@@ -46,6 +47,8 @@ class ModelRequest:
     """``auto``, ``none``, ``required``, a tool's name, the provider's own object, or None."""
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Further fields of the request, in the provider's own names."""
+    wire_names: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Tool name -> the name it is offered by, for the tools whose own name no provider takes."""
 
     @property
     def tool_names(self) -> frozenset[str]:
@@ -77,6 +80,12 @@ class BaseChatModel(ABC):
         self._options = self._checked_options(dict(options or {}))
         self._tools: tuple[BaseTool, ...] = ()
         self._tool_choice: str | Mapping[str, Any] | None = None
+        self._wire_names: dict[str, str] = {}
+
+    @property
+    def nudge(self) -> Nudge | None:
+        """What is said after a tool's result; None says nothing."""
+        return self._nudge
 
     @property
     def tools(self) -> tuple[BaseTool, ...]:
@@ -102,6 +111,7 @@ class BaseChatModel(ABC):
         """
         bound = copy.copy(self)
         bound._tools = _distinct(as_tools(tools))  # noqa: SLF001 - our own copy
+        bound._wire_names = _wire_names(bound._tools)  # noqa: SLF001
         bound._tool_choice = _checked_choice(tool_choice, bound._tools)  # noqa: SLF001
         bound._options = {**self._options, **self._checked_options(options)}  # noqa: SLF001
         return bound
@@ -118,7 +128,7 @@ class BaseChatModel(ABC):
     async def ainvoke(self, input: ModelInput, config: RunConfig | None = None) -> AIMessage:
         """The model's answer; see ``invoke``."""
         request = self._request(input)
-        reply = await self._answer(request)
+        reply = _with_own_names(await self._answer(request), request)
         return self._with_text_calls(reply, request)
 
     def stream(self, input: ModelInput, config: RunConfig | None = None) -> Iterator[AIMessageChunk]:
@@ -130,15 +140,14 @@ class BaseChatModel(ABC):
         finally:
             run_sync(lambda: _close(pieces))
 
-    async def astream(
-        self, input: ModelInput, config: RunConfig | None = None
-    ) -> AsyncGenerator[AIMessageChunk, None]:
+    async def astream(self, input: ModelInput, config: RunConfig | None = None) -> AsyncGenerator[AIMessageChunk, None]:
         """The answer in pieces, as they arrive; see ``stream``."""
         request = self._request(input)
         whole: AIMessageChunk | None = None
         pieces = self._pieces(request)
         try:
             async for piece in pieces:
+                piece = _piece_with_own_names(piece, request)  # noqa: PLW2901 - nobody needs the other
                 if self._text_calls:
                     whole = piece if whole is None else whole + piece
                 yield piece
@@ -166,11 +175,15 @@ class BaseChatModel(ABC):
             tools=self._tools,
             tool_choice=self._tool_choice,
             options=self._options,
+            wire_names=self._wire_names,
         )
 
     def _with_text_calls(self, reply: AIMessage, request: ModelRequest) -> AIMessage:
         calls = self._text_calls_of(reply, request)
-        return reply.replace(content="", tool_calls=calls) if calls else reply
+        if not calls:
+            return reply
+        said = reply.text.partition("<tool_call>")[0] if "<tool_call>" in reply.text else ""
+        return reply.replace(content=said.strip(), tool_calls=calls)
 
     def _text_calls_of(self, reply: AIMessage, request: ModelRequest) -> list[Mapping[str, Any]]:
         if not self._text_calls or not request.tools or reply.tool_calls:
@@ -206,6 +219,28 @@ def _checked_choice(choice: ToolChoice, tools: Sequence[BaseTool]) -> str | Mapp
         expected = f"{', '.join(_MODES)} or the name of a bound tool ({', '.join(names) or 'there are none'})"
         raise OptionError(option="tool_choice", value=choice, expected=expected)
     return choice
+
+
+def _wire_names(tools: Sequence[BaseTool]) -> dict[str, str]:
+    names = export_names(tool.spec.name for tool in tools)
+    return {name: wire for name, wire in names.items() if name != wire}
+
+
+def _with_own_names(reply: AIMessage, request: ModelRequest) -> AIMessage:
+    """The reply with the tools' own names in place of those they were offered by."""
+    if not request.wire_names or not reply.tool_calls:
+        return reply
+    own = original_names(request.wire_names)
+    calls = [{**call, "name": own.get(call["name"], call["name"])} for call in reply.tool_calls]
+    return reply.replace(tool_calls=calls)
+
+
+def _piece_with_own_names(piece: AIMessageChunk, request: ModelRequest) -> AIMessageChunk:
+    if not request.wire_names or not piece.tool_call_chunks:
+        return piece
+    own = original_names(request.wire_names)
+    chunks = [{**chunk, "name": own.get(chunk["name"] or "", chunk["name"])} for chunk in piece.tool_call_chunks]
+    return piece.replace(tool_call_chunks=chunks)
 
 
 def _chunk_of(message: AIMessage) -> AIMessageChunk:

@@ -47,6 +47,7 @@ _FAMILIES: Final = {
 def init_chat_model(model: str, *, model_provider: str | None = None, **options: Any) -> BaseChatModel:
     """The chat model of this name; nothing is contacted and no key is read until it is called.
 
+    Example:
         init_chat_model("deepseek:deepseek-v4-flash", temperature=0)
         init_chat_model("ollama:qwen3.5:9b")
         init_chat_model("my-model", model_provider="openai", base_url="http://gpu-7:8000/v1", api_key="none")

@@ -34,6 +34,10 @@ class LoopClients(Generic[C]):
         self._open: dict[tuple[asyncio.AbstractEventLoop, Hashable], tuple[C, AsyncGenerator[None, None]]] = {}
         self._lock = threading.Lock()
 
+    def __len__(self) -> int:
+        """How many clients are open."""
+        return len(self._open)
+
     async def get(self, key: Hashable, make: Callable[[], C]) -> C:
         """The running loop's client of this configuration; made on the first use."""
         place = (asyncio.get_running_loop(), key)

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, cast
+from typing import Any, Final, Literal, Protocol, TypeAlias, cast
 
 from surehand.concurrency import Job, run_in_thread, workers
 from surehand.dialects import openai_chat
@@ -21,7 +21,7 @@ from surehand.models.nudge import Nudge
 from surehand.models.weights import find_weights
 from surehand.policy import count
 
-__all__ = ["LocalModel"]
+__all__ = ["LocalModel", "Template", "template_for"]
 
 _QUIET: Final = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0"}
 """llama.cpp's threads spin while they wait: where another process wants the cores too, that costs a factor of ten."""
@@ -29,7 +29,9 @@ _QUIET: Final = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "0"}
 _CODER: Final = "qwen2.5-coder"
 """Models of this family call tools with our template only; others bring one of their own."""
 
-Payload = dict[str, Any]
+Payload: TypeAlias = dict[str, Any]
+Template: TypeAlias = Literal["own", "coder"] | Path
+"""The file's own chat template, ours for Qwen2.5-Coder, or the file of another."""
 
 
 class _Server(Protocol):
@@ -75,6 +77,7 @@ class _Frames:
 class LocalModel(BaseChatModel):
     """A model that runs inside this process, without a server and without a network.
 
+    Example:
         model = LocalModel("/models/qwen2.5-coder-1.5b.gguf")
         create_agent(model, [add]).invoke("What is 2 + 3? Use the add tool.")
 
@@ -108,7 +111,7 @@ class LocalModel(BaseChatModel):
         threads: int | None = None,
         temperature: float = 0.0,
         max_tokens: int = 1024,
-        template: Literal["own", "coder"] | Path | None = None,
+        template: Template | None = None,
         nudge: bool | Nudge | None = True,
         text_calls: bool = True,
         **options: Any,
@@ -160,8 +163,9 @@ class LocalModel(BaseChatModel):
             raise job.error
 
     def _body(self, request: ModelRequest) -> Payload:
+        messages = openai_chat.write_messages(request.messages, names=request.wire_names)
         body = {
-            "messages": [_plain(message) for message in openai_chat.write_messages(request.messages)],
+            "messages": [_plain(message) for message in messages],
             "temperature": self._temperature,
             "max_tokens": self._max_tokens,
             **request.options,
@@ -173,8 +177,10 @@ class LocalModel(BaseChatModel):
     def _ask(self, server: _Server, body: Payload, callback: Callable[[Any], Any] | None = None) -> Payload:
         """The server's answer; it says what went wrong in two ways, as an exception and as a dict."""
         try:
-            answer = server.handle_chat_completions(body) if callback is None else (
-                server.handle_chat_completions(body, callback)
+            answer = (
+                server.handle_chat_completions(body)
+                if callback is None
+                else (server.handle_chat_completions(body, callback))
             )
         except RuntimeError as error:
             raise _failure(self.model, str(error)) from error
@@ -203,7 +209,7 @@ class LocalModel(BaseChatModel):
         settings.use_jinja = True
         settings.verbosity = 0
         settings.port = 0
-        template = self._template_text(path)
+        template = template_for(path, self._template)
         if template is not None:
             settings.chat_template = template
         try:
@@ -211,18 +217,19 @@ class LocalModel(BaseChatModel):
         except RuntimeError as error:
             raise _failure(self.model, f"the file {path} could not be loaded: {error}") from error
 
-    def _template_text(self, path: Path) -> str | None:
-        """The chat template to use; None for the file's own."""
-        if isinstance(self._template, Path):
-            return self._template.read_text(encoding="utf-8")
-        is_ours = self._template == "coder" or (self._template is None and _CODER in path.name.lower())
-        if not is_ours:
-            return None
-        return (resources.files("surehand.models") / "templates" / "qwen_coder.jinja").read_text(encoding="utf-8")
-
     def _unload(self) -> None:
         with self._loaded.lock:
             self._loaded.server = None
+
+
+def template_for(path: Path, template: Template | None) -> str | None:
+    """The text of the chat template for a file of weights; None for the one in the file itself."""
+    if isinstance(template, Path):
+        return template.read_text(encoding="utf-8")
+    is_ours = template == "coder" or (template is None and _CODER in path.name.lower())
+    if not is_ours:
+        return None
+    return (resources.files("surehand.models") / "templates" / "qwen_coder.jinja").read_text(encoding="utf-8")
 
 
 def _plain(message: Payload) -> Payload:

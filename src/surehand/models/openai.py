@@ -40,11 +40,17 @@ class Endpoint:
     key: str | None = None
     """The key when nothing else names one; None where one is needed."""
     max_tokens_field: str = "max_tokens"
-    """What the provider calls the limit of a reply's length."""
+    """What the provider calls the limit of a reply's length; OpenAI renamed it, and most others did not follow."""
+    sends_back: tuple[str, ...] = ()
+    """What the provider sends beside the content of a reply and wants to see again in the next request."""
 
     def address(self, given: str | None) -> str:
         """The address to use: the given one, the environment's, or the usual one."""
         return given or os.environ.get(self.url_variable) or self.url
+
+    def limit_field(self, given: str | None) -> str:
+        """What the server calls the limit of a reply's length: the provider's word, elsewhere the one all know."""
+        return self.max_tokens_field if self.address(given) == self.url else "max_tokens"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +80,7 @@ DEEPSEEK: Final = Endpoint(
     key_variable="DEEPSEEK_API_KEY",
     url_variable="DEEPSEEK_BASE_URL",
     url="https://api.deepseek.com",
+    sends_back=("reasoning_content",),  # while it thinks with tools, it refuses a history without its thoughts
 )
 OLLAMA: Final = _OllamaEndpoint(
     name="Ollama",
@@ -94,6 +101,7 @@ _clients: Final[LoopClients[AsyncOpenAI]] = LoopClients(_close)
 class ChatOpenAI(BaseChatModel):
     """A model behind OpenAI's chat completions or a server that speaks them.
 
+    Example:
         model = ChatOpenAI(model="qwen3.5:9b", api_key="ollama", base_url="http://localhost:11434/v1", temperature=0)
         model.bind_tools([add]).invoke("What is 2 + 3?").tool_calls
 
@@ -200,18 +208,15 @@ class ChatOpenAI(BaseChatModel):
     def _body(self, request: ModelRequest) -> dict[str, Any]:
         own = {
             "model": self.model,
-            "messages": openai_chat.write_messages(request.messages),
+            "messages": openai_chat.write_messages(
+                request.messages, names=request.wire_names, extra_fields=self._endpoint.sends_back
+            ),
             "temperature": self._temperature,
-            self._max_tokens_field(): self._max_tokens,
+            self._endpoint.limit_field(self._base_url): self._max_tokens,
             "tools": [tool.to_openai() for tool in request.tools] or None,
             "tool_choice": _written_choice(request),
         }
         return {**{name: value for name, value in own.items() if value is not None}, **request.options}
-
-    def _max_tokens_field(self) -> str:
-        """OpenAI renamed the field; most servers that speak its language know the old name only."""
-        is_elsewhere = self._endpoint.address(self._base_url) != self._endpoint.url
-        return "max_tokens" if is_elsewhere else self._endpoint.max_tokens_field
 
     def _read(self, payload: object) -> AIMessage:
         if not isinstance(payload, dict):
@@ -270,5 +275,5 @@ class ChatOpenAI(BaseChatModel):
 def _written_choice(request: ModelRequest) -> str | Mapping[str, Any] | None:
     choice = request.tool_choice
     if isinstance(choice, str) and choice in request.tool_names:
-        return {"type": "function", "function": {"name": choice}}
+        return {"type": "function", "function": {"name": request.wire_names.get(choice, choice)}}
     return choice

@@ -15,6 +15,7 @@ class EventLog(list[Event]):
     """A listener that keeps every event, in the order of time."""
 
     def __call__(self, event: Event) -> None:
+        """Keep the event."""
         self.append(event)
 
     def of(self, kind: type[E]) -> list[E]:
@@ -29,6 +30,7 @@ class EventLog(list[Event]):
 def record_events() -> EventLog:
     """A listener to hand to a node or an agent; afterwards it holds what happened.
 
+    Example:
         events = record_events()
         ToolNode([add], listener=events).invoke(state)
         assert [event.call_id for event in events.of(CallFinished)] == ["1"]

@@ -53,6 +53,7 @@ class _Script:
 class ScriptedModel(BaseChatModel):
     """A model that gives the replies of its script, one per request, in order.
 
+    Example:
         model = ScriptedModel([AIMessage(tool_calls=[{"id": "1", "name": "add", "args": {"a": 2, "b": 3}}]), "5"])
         create_agent(model, [add]).invoke({"messages": "What is 2 + 3?"})
         model.assert_complete()

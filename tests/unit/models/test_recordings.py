@@ -8,26 +8,27 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-
 from support.data import full_data
+
 from support.provider_server import Served, Stream, provider_server
 from surehand import AIMessage, ChatAnthropic, ChatOpenAI
 from surehand.concurrency import run_sync
-from surehand.grammar import parse_arguments
 from surehand.errors import MalformedArguments
+from surehand.grammar import parse_arguments
 
 COMMITTED = Path(__file__).parents[2] / "data" / "provider_recordings"
 CLIENT_SIDE = {"function", "tool_use", "custom", "legacy_function_call"}
 """Kinds of calls that the client runs; the others were run by the provider."""
 
+SPLICED = "spliced-message-start"
+"""A stream that begins anew in its middle: what was delivered before cannot be taken back (see test_anthropic.py)."""
+
 Record = dict[str, Any]
 
 
-def _folders() -> Iterator[Path]:
-    yield COMMITTED
+def _folders() -> list[Path]:
     full = full_data()
-    if full is not None:
-        yield full / "provider_recordings"
+    return [COMMITTED] if full is None else [COMMITTED, full / "provider_recordings"]
 
 
 def _records(folder: Path, file: str, api: str) -> list[Record]:
@@ -40,20 +41,28 @@ def _has_choices(record: Record) -> bool:
     """Whether several alternative answers were asked for, which no model of ours does."""
     payloads = [record["response"]] if "response" in record else [event["data"] for event in record["events"]]
     return any(
-        choice.get("index") for payload in payloads if isinstance(payload, dict) for choice in payload.get("choices") or []
+        choice.get("index")
+        for payload in payloads
+        if isinstance(payload, dict)
+        for choice in payload.get("choices") or []
     )
 
 
 def _expected(record: Record) -> list[tuple[str | None, str, Any]]:
-    calls = [call for call in record["tool_calls"] if call["kind"] in CLIENT_SIDE]
+    calls = [call for call in record["tool_calls"] if call["kind"] in CLIENT_SIDE and not _is_placeholder(call)]
     return [(call["id"], call["name"], _arguments(call)) for call in calls]
+
+
+def _is_placeholder(call: Record) -> bool:
+    """Whether it is an entry without a name and without arguments, which one provider sends and nobody can mean."""
+    return not call["name"] and not call["arguments"]
 
 
 def _arguments(call: Record) -> Any:
     if call["kind"] == "custom":
         return {"input": call["arguments"]}
     try:
-        return parse_arguments(call["arguments"]).value
+        return parse_arguments(call["arguments"] or call.get("start_input")).value
     except MalformedArguments:
         return call["arguments"]
 
@@ -105,7 +114,7 @@ def test_every_recorded_reply_gives_its_calls(folder: Path, api: str) -> None:
 @pytest.mark.parametrize("api", ["openai.chat", "anthropic.messages"])
 @pytest.mark.parametrize("folder", _folders(), ids=lambda folder: folder.parent.name)
 def test_every_recorded_stream_gives_its_calls(folder: Path, api: str) -> None:
-    records = _records(folder, "streams.jsonl", api)
+    records = [record for record in _records(folder, "streams.jsonl", api) if SPLICED not in record["source"]]
     assert records
 
     async def ask(model: ChatOpenAI | ChatAnthropic) -> list[AIMessage]:
