@@ -13,7 +13,7 @@ from surehand.grammar._blanks import Place
 from surehand.grammar._faults import Fault
 from surehand.grammar._plain import NOT_PLAIN, is_well_formed, read_plain
 from surehand.grammar._scanner import Scanner, same_value
-from surehand.grammar._strings import QUOTES, original_offset, unescaped
+from surehand.grammar._strings import QUOTES, original_offset, python_escape, unescaped
 
 __all__ = ["kind_of", "read_object", "read_value"]
 
@@ -38,6 +38,8 @@ _WORD: Final = re.compile(r"[^\W\d]\w*+")
 _MAX_LEVELS: Final = 2
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
+_BRACKETS: Final = (("{", "}"), ("[", "]"), ("｛", "｝"), ("［", "］"))
+_SEVERAL: Final = frozenset({relaxations.REPEATED_OBJECT, relaxations.EMPTY_OBJECT_BESIDE})
 _PYTHON_MARKS: Final = frozenset({relaxations.SINGLE_QUOTES, relaxations.PYTHON_WORDS, relaxations.TUPLES})
 
 
@@ -80,12 +82,10 @@ def _read(text: str, *, repairs: dict[str, None], level: int, wants_object: bool
     if not is_well_formed(text):
         found = _SURROGATE.search(text)
         raise Fault("half a surrogate pair is no character", at=found and found.start())
-    first = _Document(text, level=level, wants_object=wants_object, decodes_hex=True)
-    value = first.read()
-    if first.scanner.strings.saw_hex and not _PYTHON_MARKS & first.repairs.keys():
-        first = _Document(text, level=level, wants_object=wants_object, decodes_hex=False)
-        value = first.read()
-    repairs.update(first.repairs)
+    document = _Document(text, level=level, wants_object=wants_object)
+    value = document.read()
+    document.check_escapes()
+    repairs.update(document.repairs)
     return value
 
 
@@ -94,12 +94,12 @@ class _Document:
 
     __slots__ = ("level", "repairs", "scanner", "text", "wants_object")
 
-    def __init__(self, text: str, *, level: int, wants_object: bool, decodes_hex: bool) -> None:
+    def __init__(self, text: str, *, level: int, wants_object: bool) -> None:
         self.text = text
         self.level = level
         self.wants_object = wants_object
         self.repairs: dict[str, None] = {}
-        self.scanner = Scanner(text, repairs=self.repairs, decodes_hex=decodes_hex)
+        self.scanner = Scanner(text, repairs=self.repairs)
 
     def read(self) -> Any:
         at = self._enter()
@@ -117,6 +117,14 @@ class _Document:
             value, end = self._repeated(value, end)  # pyright: ignore[reportUnknownArgumentType] - JSON
         self._leave(end, closers=isinstance(value, dict))
         return value
+
+    def check_escapes(self) -> None:
+        """Refuses an escape of Python's in a text that is not, and one that Python reads differently in a text that is."""
+        strings = self.scanner.strings
+        is_python = bool(_PYTHON_MARKS & self.repairs.keys())
+        at = strings.literal_at if is_python else strings.python_at
+        if at is not None:
+            raise python_escape(self.text, at)
 
     def _skip(self, at: int) -> int:
         return self.scanner.blanks.skip(at, Place.OUTSIDE)
@@ -188,7 +196,7 @@ class _Document:
         """Checks that nothing stands behind the value but what may."""
         while (at := self._skip(at)) < len(self.text):
             if closers and (found := _SURPLUS.match(self.text, at)):
-                self.repairs[relaxations.SURPLUS_CLOSERS] = None
+                self._check_surplus(at)
             elif found := _TAG.match(self.text, at):
                 self.repairs[relaxations.CALL_TAGS] = None
             elif found := _FENCE_END.match(self.text, at):
@@ -199,6 +207,16 @@ class _Document:
             else:
                 self._refuse_rest(at)
             at = found.end()
+
+    def _check_surplus(self, at: int) -> None:
+        """Refuses closers that close something: a bracket in a string or a comment that was meant to open, or an earlier object."""
+        self.repairs[relaxations.SURPLUS_CLOSERS] = None
+        behind = self.text[at:]
+        is_surplus = all(
+            self.text.count(closer) - self.text.count(opener) == behind.count(closer) for opener, closer in _BRACKETS
+        )
+        if not is_surplus or _SEVERAL & self.repairs.keys():
+            raise Fault(f"the {self.text[at]!r} closes nothing: check the quotes and brackets before it", at=at)
 
     def _is_cut_tag(self, at: int) -> bool:
         rest = self.text[at : at + _LONGEST_TAG + 1].rstrip()

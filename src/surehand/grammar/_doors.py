@@ -45,6 +45,8 @@ def parse_arguments(raw: object) -> ParsedArguments:
     if issubclass(type(raw), str):
         # An exact str: a subclass may have its own idea of slices.
         text = str.__str__(cast("str", raw))
+        if not text:  # what many providers send for a tool without parameters
+            return ParsedArguments({}, (relaxations.NO_ARGUMENTS,))
         value = read_plain(text) if len(text) <= MAX_LENGTH else NOT_PLAIN
         if type(value) is dict:
             return ParsedArguments(value)

@@ -22,12 +22,15 @@ __all__ = ["Scanner", "same_value"]
 _PLAIN_VALUE: Final = re.compile(
     r"[ \t\n\r]*+(?:"
     r'"([^"\\\x00-\x1f]*+)"'
-    r"|(-?(?:0|[1-9][0-9]*+))(\.[0-9]++)?+([eE][+-]?[0-9]++)?+(?=[,\]} \t\n\r])"
-    r"|(true|false|null)(?=[,\]} \t\n\r])"
-    r"|([{\[])[ \t\n\r]*+(?=[\"'{\[0-9])"
+    r"|(-?(?:0|[1-9][0-9]*+))(\.[0-9]++)?+([eE][+-]?[0-9]++)?+(?=[,\]}) \t\n\r，])"
+    r"|(true|false|null|True|False|None)(?=[,\]}) \t\n\r，])"
+    r"|([{\[(])[ \t\n\r]*+(?=[\"'{\[0-9])"
+    r"|'([^'\\\x00-\x1f]*+)'"
     r")"
 )
-_PLAIN_KEY: Final = re.compile(r'[ \t\n\r]*+"([^"\\\x00-\x1f]*+)"[ \t\n\r]*+:')
+_PLAIN_KEY: Final = re.compile(
+    r"[ \t\n\r]*+(?:\"([^\"\\\x00-\x1f]*+)\"|'([^'\\\x00-\x1f]*+)')[ \t\n\r]*+:"
+)
 _PLAIN_NEXT: Final = re.compile(r"[ \t\n\r]*+(?:([\]}])|,[ \t\n\r]*+(?=[\"'{\[0-9]))")
 _NUMBER: Final = re.compile(r"([+-]?)(?:(?:0|[1-9][0-9]*+)(\.[0-9]++)?+|(\.[0-9]++))([eE][+-]?[0-9]++)?+")
 _REST_OF_NUMBER: Final = re.compile(r"[\w.+-]*+")
@@ -66,11 +69,11 @@ class Scanner:
 
     __slots__ = ("blanks", "repairs", "strings", "text")
 
-    def __init__(self, text: str, *, repairs: dict[str, None], decodes_hex: bool) -> None:
+    def __init__(self, text: str, *, repairs: dict[str, None]) -> None:
         self.text = text
         self.repairs = repairs
         self.blanks = Blanks(text, repairs=repairs)
-        self.strings = Strings(text, repairs=repairs, decodes_hex=decodes_hex)
+        self.strings = Strings(text, repairs=repairs)
 
     def read(self, at: int) -> tuple[Any, int]:
         """The value that begins at ``at``, and the offset behind it."""
@@ -101,9 +104,12 @@ class Scanner:
         if kind == 2:
             return self._checked(to_int, found[2], at=found.start(2)), found.end(), False
         if kind == 5:
-            return _JSON_WORDS[found[5]], found.end(), False
+            return self._known_word(found[5]), found.end(), False
         if kind == 6:
             return self._open(found[6], found.start(6), found.end(), stack)
+        if kind == 7:
+            self.repairs[relaxations.SINGLE_QUOTES] = None
+            return found[7], found.end(), False
         return self._checked(to_float, self.text[found.start(2) : found.end()], at=found.start(2)), found.end(), False
 
     def _begin_slowly(self, at: int, stack: list[_Frame]) -> tuple[Any, int, bool]:
@@ -122,19 +128,27 @@ class Scanner:
     def _open(self, char: str, at: int, end: int, stack: list[_Frame]) -> tuple[Any, int, bool]:
         if len(stack) >= MAX_DEPTH:
             raise Fault(f"the brackets are nested more than {MAX_DEPTH} deep", at=at)
+        if self.text[end : end + 1] == _CLOSERS[char]:
+            return self._empty(char), end + 1, False
         frame = _Frame(char, at)
         inside = self.blanks.skip(end, Place.BEFORE_VALUE if frame.members is None else Place.ELSEWHERE)
         if self._mark(inside) == frame.closer:
-            self._check_emptiness(frame, inside)
-            return frame.value, inside + 1, False
+            if at < self.blanks.comment_at < inside:
+                raise Fault("a comment stands where values were expected: send every value", at=self.blanks.comment_at)
+            self._check_bare_breaks(end, inside, frame)
+            return self._empty(char), inside + 1, False
         stack.append(frame)
         return None, (inside if frame.members is None else self._key(inside, frame)), True
 
-    def _check_emptiness(self, frame: _Frame, inside: int) -> None:
-        if frame.closer == ")":
+    def _check_bare_breaks(self, start: int, end: int, frame: _Frame) -> None:
+        """In ``[\\n]`` the line break could be the item itself, only without its quotes."""
+        if frame.members is None and self.text.find("\\", start, end) >= 0:
+            raise Fault("an escape stands where a value is expected: put text in double quotes", at=start)
+
+    def _empty(self, char: str) -> Any:
+        if char == "(":
             self.repairs[relaxations.TUPLES] = None
-        if frame.at < self.blanks.comment_at < inside:
-            raise Fault("a comment stands where values were expected: send every value", at=self.blanks.comment_at)
+        return {} if char == "{" else []
 
     def _mark(self, at: int) -> str:
         """The character at ``at``, a full-width bracket, colon or comma in its usual form; empty at the end."""
@@ -181,6 +195,7 @@ class Scanner:
         after = self.blanks.skip(at + 1, Place.BEFORE_VALUE if frame.members is None else Place.ELSEWHERE)
         if self._mark(after) != frame.closer:
             return self._next(after, frame), False
+        self._check_bare_breaks(at + 1, after, frame)
         if frame.closer != ")":
             self.repairs[relaxations.TRAILING_COMMAS] = None
         return self._close(after, frame), True
@@ -199,8 +214,11 @@ class Scanner:
         """Reads a key and its colon."""
         found = _PLAIN_KEY.match(self.text, at)
         if found is not None:
-            frame.key_at = found.start(1) - 1
-            frame.key = found[1]
+            kind = found.lastindex or 1
+            frame.key_at = found.start(kind) - 1
+            frame.key = found[kind]
+            if kind == 2:
+                self.repairs[relaxations.SINGLE_QUOTES] = None
             return found.end()
         frame.key_at = at
         frame.key, end = self._unusual_key(at)
@@ -248,9 +266,12 @@ class Scanner:
         word = found[0]
         if word not in _WORDS:
             self._refuse_word(at, word, found.end())
+        return self._known_word(word), found.end()
+
+    def _known_word(self, word: str) -> Any:
         if word in _PYTHON_WORDS:
             self.repairs[relaxations.PYTHON_WORDS] = None
-        return _WORDS[word], found.end()
+        return _WORDS[word]
 
     def _refuse_word(self, at: int, word: str, end: int) -> NoReturn:
         if word in _NO_NUMBERS:

@@ -18,12 +18,14 @@ from typing import Final
 from surehand.grammar import relaxations
 from surehand.grammar._faults import Fault
 
-__all__ = ["QUOTES", "Strings", "original_offset", "unescaped"]
+__all__ = ["QUOTES", "Strings", "original_offset", "python_escape", "unescaped"]
 
 _SIMPLE: Final = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _UNICODE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
 _LOW: Final = re.compile(r"\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _PYTHON: Final = re.compile(r"\\(?:x([0-9a-fA-F]{2})|U(000[0-9a-fA-F]{5}|0010[0-9a-fA-F]{4}))")
+# Octal codes, bell, vertical tab and names of characters; as text they are back references, paths and formulas.
+_PYTHONS_OWN: Final = frozenset("01234567avN")
 _DOUBLE: Final = '"“”„‟＂'
 _SINGLE: Final = "'‘’‚‛＇"
 
@@ -62,17 +64,18 @@ _Pieces = list[tuple[int, str]]
 class Strings:
     """Reads the strings of one text.
 
-    Python and JavaScript decode ``\\x41``, JSON does not know it. In double quotes the rest of the text decides which of them
-    wrote it, and that is known only at its end: `saw_hex` tells that `decodes_hex` made a difference.
+    Python and JavaScript know ``\\x41`` and ``\\1``, JSON does not. In single quotes that settles it. In double quotes the rest of
+    the text decides which of them wrote it, which is known only at its end: `python_at` and `literal_at` are where the first
+    escape stands that is right only if the text is Python's, or only if it is not.
     """
 
-    __slots__ = ("decodes_hex", "repairs", "saw_hex", "text")
+    __slots__ = ("literal_at", "python_at", "repairs", "text")
 
-    def __init__(self, text: str, *, repairs: dict[str, None], decodes_hex: bool) -> None:
+    def __init__(self, text: str, *, repairs: dict[str, None]) -> None:
         self.text = text
         self.repairs = repairs
-        self.decodes_hex = decodes_hex
-        self.saw_hex = False
+        self.python_at: int | None = None
+        self.literal_at: int | None = None
 
     def read(self, at: int) -> tuple[str, int]:
         """The string whose opening quote is at ``at``, and the offset after its closing one."""
@@ -93,8 +96,13 @@ class Strings:
 def unescaped(text: str, at: int, *, repairs: dict[str, None]) -> list[tuple[int, str]]:
     """The rest of ``text`` as the body of a JSON string, in parts with the offsets they came from."""
     pieces: _Pieces = []
-    _Reading(Strings(text, repairs=repairs, decodes_hex=False), _BODY, pieces).run(at)
+    _Reading(Strings(text, repairs=repairs), _BODY, pieces).run(at)
     return pieces
+
+
+def python_escape(text: str, at: int) -> Fault:
+    """The fault of an escape that Python reads in one way and JSON's readers in another."""
+    return Fault(f"the escape {text[at : at + 2]} is none of JSON's: write \\u and four digits, or \\\\ for a backslash", at=at)
 
 
 def original_offset(pieces: list[tuple[int, str]], at: int) -> int:
@@ -160,7 +168,10 @@ class _Reading:
             return at + 2
         if char == "u" and (match := _UNICODE.match(self.text, at)):
             return self._unicode(at, int(match[1], 16))
-        if char in "xU" and (match := _PYTHON.match(self.text, at)) and self._decodes_python():
+        if char in "xU" and self.quote.closer and (match := _PYTHON.match(self.text, at)):
+            # Eight digits are nobody's path or pattern; two may be.
+            if char == "x" and self.quote.closer != "'" and self.strings.python_at is None:
+                self.strings.python_at = at
             return self._character(at, int(match[1] or match[2], 16), match.end())
         return self._unknown(at, char)
 
@@ -182,12 +193,6 @@ class _Reading:
         self.pieces.append((at, chr(code)))
         return end
 
-    def _decodes_python(self) -> bool:
-        if self.quote.closer != "'":
-            self.strings.saw_hex = True
-            return self.strings.decodes_hex
-        return True
-
     def _unknown(self, at: int, char: str) -> int:
         if not char:
             raise Fault("the text ends inside an escape", at=at + 1, is_cut_off=True)
@@ -200,6 +205,10 @@ class _Reading:
                 self.strings.repairs[relaxations.UNKNOWN_ESCAPES] = None
             self.pieces.append((at, char))
             return at + 2
+        if char in _PYTHONS_OWN:
+            if self.quote.closer == "'":
+                raise python_escape(self.text, at)
+            self.strings.literal_at = at if self.strings.literal_at is None else self.strings.literal_at
         self.strings.repairs[relaxations.UNKNOWN_ESCAPES] = None
         self.kept = at if self.kept is None else self.kept
         self.pieces.append((at, "\\"))
