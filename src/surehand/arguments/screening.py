@@ -52,7 +52,7 @@ class Screen:
         for name, value in given.items():
             direction = self.schema.directions.get(name, self.schema.other_direction)
             if self._means_nothing(name, value, direction, self.schema.required):
-                self.notes.append(f"left out the null at {json_path((name,))}, which has a default")
+                self.notes.append(f"left out the null at {json_path((name,))}, which is optional")
             else:
                 found[name] = self._value(value, direction, (name,))
         return found
@@ -83,7 +83,7 @@ class Screen:
             name = names.get(key, key)
             child = node.child(name)
             if self._means_nothing(name, item, child, node.required):
-                self.notes.append(f"left out the null at {json_path((*place, key))}, which has a default")
+                self.notes.append(f"left out the null at {json_path((*place, key))}, which is optional")
             else:
                 found[name] = self._value(item, child, (*place, key))
         return found
