@@ -1,1 +1,158 @@
-"""Surehand: the layer between a model's tool calls and the tool messages that answer them."""
+"""Surehand: the layer between a model's tool calls and the tool messages that answer them.
+
+Example:
+    from surehand import AIMessage, ToolNode, tool
+
+    @tool
+    def add(a: int, b: int) -> int:
+        "Add two numbers."
+        return a + b
+
+    call = {"id": "1", "name": "add", "args": '{"a": 2, "b": "3"}'}
+    ToolNode([add]).invoke([AIMessage(tool_calls=[call])])   # [ToolMessage(content='5', …)]
+"""
+
+from surehand.agent import create_agent
+from surehand.calls import CallJournal, CallKey, MemoryJournal, ToolReturn
+from surehand.control import END, START, Command, RunConfig, Send
+from surehand.errors import (
+    ApprovalRequired,
+    Complaint,
+    GraphDefinitionError,
+    GraphRecursionError,
+    InputError,
+    InvalidArguments,
+    MalformedArguments,
+    MissingExtraError,
+    ModelError,
+    ModelRetry,
+    NodeError,
+    OptionError,
+    RoutingError,
+    RunError,
+    ScriptExhausted,
+    StoreError,
+    SurehandError,
+    ToolCallError,
+    ToolDefinitionError,
+    ToolException,
+    UsageError,
+)
+from surehand.graph import CompiledGraph, MessagesState, StateGraph
+from surehand.messages import (
+    REMOVE_ALL_MESSAGES,
+    AIMessage,
+    AIMessageChunk,
+    AnyMessage,
+    HumanMessage,
+    InvalidToolCall,
+    Message,
+    RemoveMessage,
+    SystemMessage,
+    ToolCall,
+    ToolMessage,
+    TranscriptProblem,
+    add_messages,
+    check_transcript,
+    convert_to_messages,
+    message_from_dict,
+    message_to_dict,
+    repair_transcript,
+    trim_messages,
+)
+from surehand.models import ChatAnthropic, ChatModel, ChatOpenAI, LocalModel, Nudge, init_chat_model
+from surehand.nodes import (
+    FunctionNode,
+    ToolNode,
+    arun_tool_calls,
+    run_tool_calls,
+    tools_condition,
+)
+from surehand.outcomes import FailureKind, Outcome
+from surehand.policy import RetryPolicy, ToolOptions
+from surehand.spec import InjectedState, InjectedStore, InjectedToolArg, InjectedToolCallId, ToolContext
+from surehand.stores import InMemoryStore, Store
+from surehand.tools import BaseTool, Tool, tool
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "END",
+    "REMOVE_ALL_MESSAGES",
+    "START",
+    "AIMessage",
+    "AIMessageChunk",
+    "AnyMessage",
+    "ApprovalRequired",
+    "BaseTool",
+    "CallJournal",
+    "CallKey",
+    "ChatAnthropic",
+    "ChatModel",
+    "ChatOpenAI",
+    "Command",
+    "CompiledGraph",
+    "Complaint",
+    "FailureKind",
+    "FunctionNode",
+    "GraphDefinitionError",
+    "GraphRecursionError",
+    "HumanMessage",
+    "InMemoryStore",
+    "InjectedState",
+    "InjectedStore",
+    "InjectedToolArg",
+    "InjectedToolCallId",
+    "InputError",
+    "InvalidArguments",
+    "InvalidToolCall",
+    "LocalModel",
+    "MalformedArguments",
+    "MemoryJournal",
+    "Message",
+    "MessagesState",
+    "MissingExtraError",
+    "ModelError",
+    "ModelRetry",
+    "NodeError",
+    "Nudge",
+    "OptionError",
+    "Outcome",
+    "RemoveMessage",
+    "RetryPolicy",
+    "RoutingError",
+    "RunConfig",
+    "RunError",
+    "ScriptExhausted",
+    "Send",
+    "StateGraph",
+    "Store",
+    "StoreError",
+    "SurehandError",
+    "SystemMessage",
+    "Tool",
+    "ToolCall",
+    "ToolCallError",
+    "ToolContext",
+    "ToolDefinitionError",
+    "ToolException",
+    "ToolMessage",
+    "ToolNode",
+    "ToolOptions",
+    "ToolReturn",
+    "TranscriptProblem",
+    "UsageError",
+    "add_messages",
+    "arun_tool_calls",
+    "check_transcript",
+    "convert_to_messages",
+    "create_agent",
+    "init_chat_model",
+    "message_from_dict",
+    "message_to_dict",
+    "repair_transcript",
+    "run_tool_calls",
+    "tool",
+    "tools_condition",
+    "trim_messages",
+]

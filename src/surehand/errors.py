@@ -114,9 +114,7 @@ class OptionError(UsageError, ValueError):
 
     def __init__(self, *, option: str, value: Any, expected: str, remedy: str = "") -> None:
         message = f"{option}={shown(value)} is not usable: expected {expected}."
-        super().__init__(
-            f"{message} {remedy}".rstrip(), option=option, value=value, expected=expected, remedy=remedy
-        )
+        super().__init__(f"{message} {remedy}".rstrip(), option=option, value=value, expected=expected, remedy=remedy)
 
 
 class InputError(UsageError, ValueError):

@@ -58,6 +58,8 @@ class CallFinished(Event):
     """A call was answered."""
 
     outcome: Outcome
+    value: Any = None
+    """What the tool returned, untouched; None for a failure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

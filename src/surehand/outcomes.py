@@ -48,8 +48,6 @@ class Outcome:
 
     kind: FailureKind | None = None
     """Why it failed; None for a success."""
-    value: Any = None
-    """What the tool returned, untouched; None for a failure, and on a message (see ``ToolMessage.artifact``)."""
     text: str | None = None
     """For a failure: what is wrong, in words for the model."""
     error: BaseException | None = None
@@ -75,7 +73,7 @@ class Outcome:
         return "success" if self.kind is None else "error"
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form: everything but ``value`` and ``error``."""
+        """The JSON form: everything but ``error``."""
         return {
             "status": self.status,
             "kind": None if self.kind is None else str(self.kind),

@@ -48,8 +48,7 @@ def seconds(option: str, value: object) -> float:
     Raises:
         OptionError: The value is not a number above 0.
     """
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not is_number or not 0 < value < float("inf"):
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < float("inf"):
         raise OptionError(
             option=option, value=value, expected="a number of seconds above 0", remedy="Use None for no limit."
         )
@@ -131,9 +130,9 @@ class ToolOptions:
     node override for that tool, then tool, then node default.
     """
 
-    timeout: float | None | Unset = UNSET
+    timeout: float | Unset | None = UNSET
     """Seconds a body may take, from its start; None for no limit. 300 by default."""
-    retry: RetryPolicy | None | Unset = UNSET
+    retry: RetryPolicy | Unset | None = UNSET
     """The retry policy; None for no retries."""
     idempotent: bool | Unset = UNSET
     """Whether running the call twice is the same as running it once."""
@@ -143,11 +142,11 @@ class ToolOptions:
     """Whether the call may destroy something: such a call is never run on a guess of any kind."""
     exclusive: bool | Unset = UNSET
     """Whether no other call of the turn may run at the same time."""
-    concurrency: int | None | Unset = UNSET
+    concurrency: int | Unset | None = UNSET
     """How many calls of the tool may run at a time in one turn; None for no limit."""
     requires_approval: bool | Callable[[Mapping[str, Any]], bool] | Unset = UNSET
     """Whether a human has to agree first; a function decides by the arguments."""
-    max_output: int | None | Unset = UNSET
+    max_output: int | Unset | None = UNSET
     """The most characters of a result that the model is given; None for no limit. 50,000 by default."""
     handle_tool_errors: ErrorRule | Unset = UNSET
     """What becomes of an exception that the body raises."""

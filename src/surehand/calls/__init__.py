@@ -6,7 +6,7 @@ from surehand.calls.journal import CallJournal, CallKey, MemoryJournal
 from surehand.calls.pipeline import PERFORM, PREPARE, prepare, run_call
 from surehand.calls.render import Rendered, render_value
 from surehand.calls.rules import check_error_rule
-from surehand.calls.run import Answers, calls_of, run_turn
+from surehand.calls.run import Answers, calls_of, run_alone_sync, run_turn, run_turn_sync
 from surehand.calls.table import RegisteredTool, ToolTable
 
 __all__ = [
@@ -28,6 +28,8 @@ __all__ = [
     "check_error_rule",
     "prepare",
     "render_value",
+    "run_alone_sync",
     "run_call",
     "run_turn",
+    "run_turn_sync",
 ]

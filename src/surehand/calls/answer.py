@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -11,8 +10,9 @@ from surehand.calls.call import Call
 from surehand.calls.render import Rendered, render_value
 from surehand.control import Command
 from surehand.events import CallFinished
-from surehand.messages import ToolMessage
+from surehand.messages import Content, ToolMessage
 from surehand.outcomes import Outcome
+from surehand.shapes import is_array, is_object, is_pair
 
 __all__ = ["ToolReturn", "answer", "render"]
 
@@ -31,39 +31,36 @@ class ToolReturn:
 
 def render(call: Call) -> Call:
     """Make the result, or the words about the failure, into what the model is given."""
-    outcome = call.outcome or Outcome()
+    if call.message is not None:  # answered from the journal
+        return call
+    outcome = call.outcome
     limit = _max_output(call)
-    if outcome.kind is not None:
+    if outcome is not None and outcome.kind is not None:
         return call._replace(rendered=render_value(outcome.text or str(outcome.kind), max_output=limit))
-    value = outcome.value
-    if isinstance(value, Command):
-        return _from_command(call, value, limit)
-    return call._replace(rendered=_rendered(call, value, limit))
+    if isinstance(call.value, Command):
+        return _from_command(call, call.value, limit)
+    return call._replace(rendered=_rendered(call, call.value, limit))
 
 
 def answer(call: Call) -> Call:
     """Write the call's tool message and announce that the call has ended."""
     outcome = call.outcome or Outcome()
-    rendered = call.rendered or render_value(None, max_output=None)
-    if rendered.notes:
-        outcome = replace(outcome, notes=(*outcome.notes, *rendered.notes))
+    message = call.message
+    if message is None:
+        rendered = call.rendered or render_value(None, max_output=None)
+        if rendered.notes:
+            outcome = replace(outcome, notes=rendered.notes)
+        message = ToolMessage(
+            cast("Content", rendered.content),  # a list is invariant: list[dict] is no list[str | dict]
+            tool_call_id=call.id,
+            name=call.name,
+            status=call.value.status if isinstance(call.value, ToolMessage) else outcome.status,
+            artifact=rendered.artifact,
+            outcome=outcome if outcome.error is None else replace(outcome, error=None),
+        )
     log_outcome(call, outcome)
-    announce(call, CallFinished, outcome=outcome)
-    message = ToolMessage(
-        rendered.content,
-        tool_call_id=call.id,
-        name=call.name,
-        status=_status(outcome),
-        artifact=rendered.artifact,
-        outcome=replace(outcome, value=None, error=None, repairs=call.repairs),
-    )
+    announce(call, CallFinished, outcome=outcome, value=call.value)
     return call._replace(message=message)
-
-
-def _status(outcome: Outcome) -> Any:
-    """A tool that returns a tool message of its own may say that it failed."""
-    own = outcome.value
-    return own.status if isinstance(own, ToolMessage) else outcome.status
 
 
 def _rendered(call: Call, value: Any, limit: int | None) -> Rendered:
@@ -77,8 +74,8 @@ def _rendered(call: Call, value: Any, limit: int | None) -> Rendered:
 
 
 def _from_pair(value: Any, limit: int | None) -> Rendered:
-    if isinstance(value, tuple) and len(cast("tuple[Any, ...]", value)) == 2:  # noqa: PLR2004 - a pair
-        content, artifact = cast("tuple[Any, Any]", value)
+    if is_pair(value):
+        content, artifact = value
         return _with_artifact(render_value(content, max_output=limit), artifact)
     rendered = render_value(value, max_output=limit)
     note = "the tool is declared to return (content, artifact) and returned no pair: taken as content"
@@ -100,18 +97,15 @@ def _from_command(call: Call, command: Command, limit: int | None) -> Call:
 
 
 def _own_answer(call: Call, update: Any) -> tuple[ToolMessage | None, Any]:
+    """The tool message for this call in a command's update, and the update without it."""
     key = call.turn.messages_key
-    messages: Any = update
-    if isinstance(update, Mapping):
-        messages = cast("Mapping[str, Any]", update).get(key)
-    if not isinstance(messages, list):
+    messages = update.get(key) if is_object(update) else update
+    found = messages if is_array(messages) else []
+    mine = next((m for m in found if isinstance(m, ToolMessage) and m.tool_call_id == call.id), None)
+    if mine is None:
         return None, update
-    mine = [m for m in cast("list[Any]", messages) if isinstance(m, ToolMessage) and m.tool_call_id == call.id]
-    if not mine:
-        return None, update
-    others: list[Any] = [m for m in cast("list[Any]", messages) if m is not mine[0]]
-    rest: Any = {**cast("Mapping[str, Any]", update), key: others} if isinstance(update, Mapping) else others
-    return mine[0], rest
+    others = [message for message in found if message is not mine]
+    return mine, {**update, key: others} if is_object(update) else others
 
 
 def _max_output(call: Call) -> int | None:

@@ -6,19 +6,19 @@ import asyncio
 import inspect
 import logging
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from contextlib import nullcontext
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, TypeGuard
 
 from surehand.calls.announce import announce, log_attempt
 from surehand.calls.call import Call
-from surehand.calls.endings import classify, governed, internal, timed_out
+from surehand.calls.endings import classify, governed, misfit, timed_out
 from surehand.calls.injection import injected_values
-from surehand.concurrency import Job, deliver_to_loop, workers
+from surehand.concurrency import Job, deliver_to_loop, has_running_loop, run_sync, workers
 from surehand.control import Command
 from surehand.errors import ToolDefinitionError
 from surehand.events import CallRetried, LateResult
-from surehand.outcomes import FailureKind, Outcome
+from surehand.outcomes import Outcome
 from surehand.policy import RetryPolicy
 
 __all__ = ["attempt"]
@@ -27,7 +27,7 @@ logger = logging.getLogger("surehand.calls")
 
 
 async def attempt(call: Call) -> Call:
-    """Run the call's body until it succeeds or may not be tried again, and record how it ended."""
+    """Run the call's body until it succeeds or may not be tried again."""
     tool = call.tool
     if tool is None:
         return call
@@ -35,86 +35,94 @@ async def attempt(call: Call) -> Call:
     queued = clock.now()
     async with call.turn.slot(tool):
         started = clock.now()
-        outcome, number = await _until_final(call, started)
-    outcome = replace(
-        outcome,
+        ended, number = await _until_final(call, started)
+    failure = ended.failure
+    outcome = Outcome(
+        kind=failure.kind if failure else None,
+        text=failure.text if failure else None,
+        error=failure.error if failure else None,
+        error_id=failure.error_id if failure else None,
+        retryable=failure is not None and failure.retryable,
         attempts=number,
         duration_s=clock.now() - started,
         queued_s=started - queued,
         repairs=call.repairs,
     )
-    await _record(call, outcome)
-    return governed(call, outcome)
+    return governed(call._replace(value=ended.value), outcome)
 
 
-async def _record(call: Call, outcome: Outcome) -> None:
-    """Write the end into the journal; a journal that fails now cannot undo the effect, so the call keeps its result."""
-    journal = call.turn.host.journal
-    if journal is None:
-        return
-    try:
-        await journal.finish(call.key, replace(outcome, error=None))
-    except Exception:  # the host's own journal
-        logger.exception("%s: the journal could not record how the call ended", call.id)
+class _Ended(NamedTuple):
+    """How one attempt ended."""
+
+    value: Any = None
+    failure: Outcome | None = None
 
 
-async def _until_final(call: Call, started: float) -> tuple[Outcome, int]:
-    """The last attempt's outcome and its number."""
+async def _until_final(call: Call, started: float) -> tuple[_Ended, int]:
+    """How the last attempt ended, and its number."""
     number = 1
     while True:
         log_attempt(call, number)
-        outcome = await _run_once(call, number)
-        delay = None if outcome.kind is None else _delay(call, outcome, number, started)
-        if delay is None:
-            return outcome, number
-        announce(call, CallRetried, attempt=number, delay_s=delay, error=outcome.error)
-        await call.turn.host.clock.sleep(delay)
+        ended = await _run_once(call, number)
+        delay = None if ended.failure is None else _delay(call, ended.failure, number, started)
+        if ended.failure is None or delay is None:
+            return ended, number
+        announce(call, CallRetried, attempt=number, delay_s=delay, error=ended.failure.error)
+        await _pause(call, delay)
         number += 1
 
 
-def _delay(call: Call, outcome: Outcome, number: int, started: float) -> float | None:
+async def _pause(call: Call, delay: float) -> None:
+    clock = call.turn.host.clock
+    if call.turn.is_inline:
+        run_sync(lambda: clock.sleep(delay))
+    else:
+        await clock.sleep(delay)
+
+
+def _delay(call: Call, failure: Outcome, number: int, started: float) -> float | None:
     """Seconds until the next attempt; None if there is none."""
     policy = call.tool.options.retry if call.tool else None
-    if not isinstance(policy, RetryPolicy) or number >= policy.max_attempts or not _is_safe(call, outcome, policy):
+    if not isinstance(policy, RetryPolicy) or number >= policy.max_attempts or not _is_safe(call, failure, policy):
         return None
-    wait = policy.delay(number, after=getattr(outcome.error, "retry_after", None))
+    wait = policy.delay(number, after=getattr(failure.error, "retry_after", None))
     elapsed = call.turn.host.clock.now() - started
     is_late = policy.max_elapsed is not None and elapsed + wait > policy.max_elapsed
     return None if is_late else wait
 
 
-def _is_safe(call: Call, outcome: Outcome, policy: RetryPolicy) -> bool:
+def _is_safe(call: Call, failure: Outcome, policy: RetryPolicy) -> bool:
     """Whether another attempt cannot do anything twice: its author says so, or doing it twice is the same."""
-    if outcome.retryable:
+    if failure.retryable:
         return True
     options = call.tool.options if call.tool else None
-    if options is None or not (options.idempotent or options.read_only) or not isinstance(outcome.error, Exception):
+    if options is None or not (options.idempotent or options.read_only) or not isinstance(failure.error, Exception):
         return False
     try:
-        return policy.covers(outcome.error)
+        return policy.covers(failure.error)
     except Exception:  # the host's own retry_on: its failure means no retry, and must not lose the call's answer
         logger.exception("retry_on=%r failed; the call is not retried", policy.retry_on)
         return False
 
 
-async def _run_once(call: Call, number: int) -> Outcome:
+async def _run_once(call: Call, number: int) -> _Ended:
     """One attempt. Exceptions of the body become outcomes here and nowhere else."""
     timeout = call.tool.options.timeout if call.tool else None
-    scope = asyncio.timeout(timeout if isinstance(timeout, float | int) else None)
+    scope = asyncio.timeout(timeout) if isinstance(timeout, float | int) else None
     try:
-        async with scope:
+        async with scope or nullcontext():
             return _accepted(call, await _body(call, injected_values(call, number)))
     except ToolDefinitionError as error:
         return _not_wired(call, error)
     except asyncio.CancelledError as error:
         if _is_cancelled_from_outside():
             raise
-        return classify(call, error)
+        return _Ended(failure=classify(call, error))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the tool's own code ends here; SystemExit is its failure
-        if isinstance(error, TimeoutError) and scope.expired():
+        if scope is not None and scope.expired() and isinstance(error, TimeoutError):
             is_thread = call.tool is not None and not call.tool.spec.body.is_async
-            return timed_out(call, float(timeout or 0), is_still_running=is_thread)
-        return classify(call, error)
+            return _Ended(failure=timed_out(float(timeout or 0), is_still_running=is_thread))
+        return _Ended(failure=classify(call, error))
 
 
 async def _body(call: Call, injected: dict[str, Any]) -> Any:
@@ -122,11 +130,23 @@ async def _body(call: Call, injected: dict[str, Any]) -> Any:
     if call.tool is None:
         return None
     body = call.tool.spec.body
-    if body.is_async:
+    if body.is_async or call.turn.is_inline:
         value = body.call(call.values, injected)
     else:
         value = await _on_thread(call, partial(body.call, call.values, injected))
-    if inspect.isawaitable(value):  # an async function, or a sync one that hands back what is to be awaited
+    if not _is_waiting(value):
+        return value
+    return run_sync(lambda: _awaited(value)) if call.turn.is_inline else await _awaited(value)
+
+
+def _is_waiting(value: Any) -> TypeGuard[Any]:
+    """Whether the value has to be awaited, or its items do."""
+    return inspect.isawaitable(value) or isinstance(value, AsyncIterator)
+
+
+async def _awaited(value: Any) -> Any:
+    """What an async function comes to, or a sync one that hands back what is to be awaited."""
+    if inspect.isawaitable(value):
         value = await value
     return [item async for item in value] if isinstance(value, AsyncIterator) else value
 
@@ -154,8 +174,8 @@ def _announce_late(call: Call, job: Job[Any]) -> None:
     announce(call, LateResult, value=job.result, error=job.error)
 
 
-def _accepted(call: Call, value: Any) -> Outcome:
-    """The outcome of a body that returned: a command is accepted only where the node allows it."""
+def _accepted(call: Call, value: Any) -> _Ended:
+    """The end of a body that returned: a command is accepted only where the node allows it."""
     if isinstance(value, Command) and not call.turn.host.allows_commands:
         error = ToolDefinitionError(
             tool=call.name,
@@ -163,16 +183,14 @@ def _accepted(call: Call, value: Any) -> Outcome:
             remedy="Give the node commands=True, or return a plain value.",
         )
         return _not_wired(call, error)
-    return Outcome(value=value)
+    return _Ended(value)
 
 
-def _not_wired(call: Call, error: Exception) -> Outcome:
-    ended = internal(call, f"The tool {call.name!r} could not be run", error).outcome
-    assert ended is not None  # noqa: S101 - for the type checker: internal() always sets one
-    return ended
+def _not_wired(call: Call, error: Exception) -> _Ended:
+    return _Ended(failure=misfit(f"The tool {call.name!r} could not be run", error))
 
 
 def _is_cancelled_from_outside() -> bool:
     """Whether somebody cancelled this task, rather than the body having raised CancelledError by itself."""
-    task = asyncio.current_task()
+    task = asyncio.current_task() if has_running_loop() else None
     return task is not None and task.cancelling() > 0

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from surehand.calls.journal import CallJournal, CallKey, digest_of
 from surehand.calls.redact import Redactor
@@ -19,6 +19,7 @@ from surehand.events import Listener
 from surehand.freeze import freeze
 from surehand.messages import AIMessage, ToolMessage
 from surehand.outcomes import Outcome
+from surehand.shapes import is_object
 
 __all__ = ["Approve", "Call", "Host", "Turn"]
 
@@ -26,6 +27,8 @@ Approve = Callable[[str, Mapping[str, Any]], bool | str | Awaitable[bool | str]]
 """Asked with a tool's name and its typed arguments: True runs the call, False or a text (the reason) denies it."""
 
 _NO_SLOT = nullcontext()
+_SECRET_LENGTH: Final = 8
+"""Shorter texts are not redacted: they would turn up by chance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +57,17 @@ class Turn:
     context: Any = None
     thread_id: str = ""
     messages_key: str = "messages"
+    is_inline: bool = False
+    """Whether the turn runs in the caller's thread without a loop, so that nothing in it may wait."""
     max_concurrency: int | None = None
     """How many of the calls may run at a time; None for no limit."""
     _slots: dict[str | None, asyncio.Semaphore] = field(default_factory=dict[str | None, asyncio.Semaphore])
+
+    @cached_property
+    def cut_off_by(self) -> str | None:
+        """``length`` or ``content_filter`` where the message was cut off by it; None for a complete one."""
+        reason = self.message.finish_reason
+        return reason if reason in {"length", "content_filter"} else None
 
     @cached_property
     def shown_state(self) -> Any:
@@ -74,9 +85,10 @@ class Turn:
         return self._limited(tool)
 
     @asynccontextmanager
-    async def _limited(self, tool: RegisteredTool) -> AsyncIterator[None]:
-        async with self._semaphore(tool.spec.name, tool.options.concurrency), self._semaphore(
-            None, self.max_concurrency
+    async def _limited(self, tool: RegisteredTool) -> AsyncGenerator[None]:
+        async with (
+            self._semaphore(tool.spec.name, tool.options.concurrency),
+            self._semaphore(None, self.max_concurrency),
         ):
             yield
 
@@ -104,11 +116,13 @@ class Call(NamedTuple):
     tool: RegisteredTool | None = None
     arguments: dict[str, Any] = {}  # noqa: RUF012 - never mutated; a named tuple's default
     """The arguments as an object, once they are parsed."""
-    values: Mapping[str, Any] = {}  # noqa: RUF012
+    values: Mapping[str, Any] = {}
     """The typed arguments by parameter name, once they are validated."""
     repairs: tuple[str, ...] = ()
     outcome: Outcome | None = None
     """How the call ended; no further step before the answer looks at a call that has one."""
+    value: Any = None
+    """What the tool returned, untouched."""
     raises: BaseException | None = None
     """What is to be raised when the turn has ended, because nobody handles it."""
     command: Command | None = None
@@ -117,6 +131,8 @@ class Call(NamedTuple):
     """The result, or the words about the failure, as the model is given them."""
     message: ToolMessage | None = None
     """The answer; every call ends with one."""
+    is_journalled: bool = False
+    """Whether the start of the call's body was recorded, so that its end has to be."""
 
     @property
     def key(self) -> CallKey:
@@ -132,13 +148,20 @@ class Call(NamedTuple):
 
 
 def _secret_texts(turn: Turn, call: Call) -> list[str]:
-    """The texts of values that were injected from the host's context: short ones are no secrets."""
-    if call.tool is None or turn.context is None:
-        return []
-    found = (_text_of(turn.context, name) for name in call.tool.injected)
-    return [text for text in found if text is not None and len(text) >= 8]  # noqa: PLR2004
+    """The texts that the host injected and the secrets among the arguments; short ones are no secrets."""
+    injected = call.tool.injected if call.tool is not None and turn.context is not None else ()
+    found = [_text_of(turn.context, name) for name in injected]
+    found += [_revealed(value) for value in call.values.values()]
+    return [text for text in found if text is not None and len(text) >= _SECRET_LENGTH]
 
 
 def _text_of(context: Any, name: str) -> str | None:
-    value = context.get(name) if isinstance(context, Mapping) else getattr(context, name, None)
-    return value if isinstance(value, str) else None
+    value = context.get(name) if is_object(context) else getattr(context, name, None)
+    return value if isinstance(value, str) else _revealed(value)
+
+
+def _revealed(value: Any) -> str | None:
+    """The text in a ``SecretStr`` or the like."""
+    reveal = getattr(value, "get_secret_value", None)
+    secret = reveal() if callable(reveal) else None
+    return secret if isinstance(secret, str) else None

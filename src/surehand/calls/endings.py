@@ -15,9 +15,10 @@ from surehand.errors import ApprovalRequired, InvalidArguments, MalformedArgumen
 from surehand.outcomes import FailureKind, Outcome
 from surehand.policy import Unset
 
-__all__ = ["classify", "failed", "governed", "internal"]
+__all__ = ["classify", "failed", "governed", "internal", "misfit", "timed_out"]
 
 _SILENT: Final = "The tool failed without saying why."
+_EXHAUSTED: Final = "Too many earlier calls that timed out are still running, so this one was not started."
 
 
 def failed(call: Call, kind: FailureKind, text: str, *, error: BaseException | None = None) -> Call:
@@ -30,11 +31,15 @@ def failed(call: Call, kind: FailureKind, text: str, *, error: BaseException | N
 
 
 def internal(call: Call, what: str, error: BaseException) -> Call:
-    """The call, ended by our wiring or the host's: not the model's fault, and no use in trying again."""
+    """The call, ended by our wiring or the host's before its body started."""
+    return governed(call, replace(misfit(what, error), repairs=call.repairs))
+
+
+def misfit(what: str, error: BaseException) -> Outcome:
+    """The outcome of a fault in our wiring or the host's: not the model's fault, and no use in trying again."""
     error_id = new_error_id()
     text = f"{what} because of a fault in the application, not in your arguments. Do not retry. [error {error_id}]"
-    outcome = Outcome(kind=FailureKind.INTERNAL, text=text, error=error, error_id=error_id, repairs=call.repairs)
-    return governed(call, outcome)
+    return Outcome(kind=FailureKind.INTERNAL, text=text, error=error, error_id=error_id)
 
 
 def governed(call: Call, outcome: Outcome) -> Call:
@@ -53,30 +58,26 @@ def governed(call: Call, outcome: Outcome) -> Call:
 def classify(call: Call, error: BaseException) -> Outcome:
     """The outcome that an exception of the body stands for."""
     match error:
-        case ModelRetry():
-            return _said(FailureKind.INVALID_ARGUMENTS, error)
         case ToolException():
-            return _said(FailureKind.TOOL_ERROR, error, retryable=error.retryable)
+            kind = FailureKind.INVALID_ARGUMENTS if isinstance(error, ModelRetry) else FailureKind.TOOL_ERROR
+            return _said(kind, error, retryable=error.retryable)
         case ApprovalRequired():
             return _said(FailureKind.DENIED, error)
         case InvalidArguments() | MalformedArguments():  # a tool that calls another tool with the model's arguments
             return _said(FailureKind.EXCEPTION, error)
+        case WorkersExhausted():
+            return Outcome(kind=FailureKind.LIMIT, text=_EXHAUSTED)
         case asyncio.CancelledError():
             return _unexpected(FailureKind.CANCELLED, "The tool cancelled itself.", error)
-        case WorkersExhausted():
-            return Outcome(
-                kind=FailureKind.LIMIT,
-                text="Too many earlier calls that timed out are still running, so this one was not started.",
-            )
         case _:
-            return _unexpected(FailureKind.EXCEPTION, describe_exception(error, call.turn.redactor(call)), error)
+            text = describe_exception(error, call.turn.redactor(call))
+            return _unexpected(FailureKind.EXCEPTION, text, error)
 
 
-def timed_out(call: Call, seconds: float, *, is_still_running: bool) -> Outcome:
+def timed_out(seconds: float, *, is_still_running: bool) -> Outcome:
     """The outcome of a body that did not end in time."""
     fate = "It may still be running, and may still have an effect." if is_still_running else "It was stopped."
-    text = f"The tool did not answer within {seconds:g} seconds. {fate}"
-    return _unexpected(FailureKind.TIMEOUT, text, None)
+    return _unexpected(FailureKind.TIMEOUT, f"The tool did not answer within {seconds:g} seconds. {fate}", None)
 
 
 def new_error_id() -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final
 
 from surehand.calls.announce import announce
@@ -12,6 +12,7 @@ from surehand.control import current_runtime
 from surehand.errors import ToolDefinitionError
 from surehand.events import CallProgressed
 from surehand.policy import Unset
+from surehand.shapes import is_object
 from surehand.spec import Injection, InjectionKind, ToolContext
 
 __all__ = ["injected_values"]
@@ -33,11 +34,12 @@ def injected_values(call: Call, attempt: int) -> dict[str, Any]:
         if value is not _ABSENT:
             values[injection.parameter] = value
         elif isinstance(injection.default, Unset):
-            values[injection.parameter] = _nothing(call, injection)
+            _check_accepts_none(call, injection)
+            values[injection.parameter] = None
     return values
 
 
-def _nothing(call: Call, injection: Injection) -> None:
+def _check_accepts_none(call: Call, injection: Injection) -> None:
     if not injection.accepts_none:
         what = f"{injection.kind}" + (f" {injection.key!r}" if injection.key else "")
         raise ToolDefinitionError(
@@ -65,8 +67,8 @@ def _host(call: Call, injection: Injection, attempt: int) -> Any:  # noqa: ARG00
 
 
 def _looked_up(source: Any, key: str) -> Any:
-    if isinstance(source, Mapping):
-        return source.get(key, _ABSENT)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    if is_object(source):
+        return source.get(key, _ABSENT)
     return getattr(source, key, _ABSENT)
 
 

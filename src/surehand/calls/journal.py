@@ -12,7 +12,8 @@ import json
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from surehand.outcomes import FailureKind, Outcome
+from surehand.messages import ToolCall, ToolMessage, close_call
+from surehand.outcomes import FailureKind
 
 __all__ = ["CallJournal", "CallKey", "MemoryJournal", "digest_of"]
 
@@ -44,48 +45,47 @@ def digest_of(arguments: Any) -> str:
 class CallJournal(Protocol):
     """Where calls are recorded: before their effect, and after it."""
 
-    async def recall(self, key: CallKey) -> Outcome | None:
-        """The outcome of a call that has finished; None for one that has not begun."""
+    async def recall(self, key: CallKey) -> ToolMessage | None:
+        """The answer to a call that has begun; None for one that has not.
+
+        A call that began and did not finish is answered as ``unknown_outcome``: it may have happened.
+        """
         ...
 
     async def begin(self, key: CallKey) -> None:
         """Record that the call's body is about to start."""
         ...
 
-    async def finish(self, key: CallKey, outcome: Outcome) -> None:
-        """Record how the call ended."""
+    async def finish(self, key: CallKey, answer: ToolMessage) -> None:
+        """Record the call's answer."""
         ...
 
 
 class MemoryJournal:
-    """A journal that lives as long as the process.
-
-    A call that began and did not finish, because its node was cancelled or crashed, is recalled as
-    ``unknown_outcome``: it may have happened.
-    """
+    """A journal that lives as long as its object; it remembers every call that it was told of."""
 
     def __init__(self) -> None:
-        self._outcomes: dict[CallKey, Outcome | None] = {}
+        self._answers: dict[CallKey, ToolMessage | None] = {}
 
-    async def recall(self, key: CallKey) -> Outcome | None:
-        """The outcome of a finished call, ``unknown_outcome`` for one that only began, None for a new one."""
-        if key not in self._outcomes:
+    async def recall(self, key: CallKey) -> ToolMessage | None:
+        """The answer to a call that has begun; ``unknown_outcome`` for one that did not finish."""
+        if key not in self._answers:
             return None
-        return self._outcomes[key] or unknown_outcome()
+        return self._answers[key] or _in_doubt(key)
 
     async def begin(self, key: CallKey) -> None:
         """Record that the call's body is about to start."""
-        self._outcomes[key] = None
+        self._answers[key] = None
 
-    async def finish(self, key: CallKey, outcome: Outcome) -> None:
-        """Record how the call ended."""
-        self._outcomes[key] = outcome
+    async def finish(self, key: CallKey, answer: ToolMessage) -> None:
+        """Record the call's answer."""
+        self._answers[key] = answer
 
 
-def unknown_outcome() -> Outcome:
-    """The outcome of a call that began and of which nothing more is known."""
-    return Outcome(
-        kind=FailureKind.UNKNOWN_OUTCOME,
-        text="This call was interrupted while it ran. It may have happened, wholly or in part. "
-        "Find out before you call it again.",
+def _in_doubt(key: CallKey) -> ToolMessage:
+    named: ToolCall = {"id": key.call_id, "name": key.tool, "args": None, "type": "tool_call"}
+    text = (
+        "This call was interrupted while it ran. It may have happened, wholly or in part. "
+        "Find out before you call it again."
     )
+    return close_call(named, kind=FailureKind.UNKNOWN_OUTCOME, text=text)

@@ -9,9 +9,10 @@
     attempt   slot -> timeout -> run -> classify -> retry?
     render    value -> text or content blocks
     answer    one tool message with the call's id
+    record    the answer goes into the journal
 
 Every step takes a call and returns one. A step that ends the call sets its ``outcome``; the steps up to ``attempt``
-are then left out, ``render`` and ``answer`` never are.
+are then left out, the others never are.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from surehand.calls.endings import failed, internal
 from surehand.errors import InvalidArguments, MalformedArguments, shown
 from surehand.events import CallStarted
 from surehand.grammar import parse_arguments
+from surehand.messages import ToolMessage
 from surehand.outcomes import FailureKind
 
 __all__ = ["PERFORM", "PREPARE", "Step", "prepare", "run_call"]
@@ -47,8 +49,8 @@ _CUT_OFF: Final = {
 
 def gate(call: Call) -> Call:
     """Refuse every call of a reply that was cut off: nobody knows what is missing."""
-    reason = call.turn.message.finish_reason
-    if reason not in _CUT_OFF:
+    reason = call.turn.cut_off_by
+    if reason is None:
         return call
     text = (
         f"Your reply was cut off by {_CUT_OFF[reason]}, so none of its calls was executed. "
@@ -130,19 +132,34 @@ async def _verdict(call: Call) -> bool | str:
 
 
 async def recall(call: Call) -> Call:
-    """Answer a call that has finished before from the journal; note the start of any other."""
+    """Answer a call that has begun before from the journal; note the start of any other."""
     journal = call.turn.host.journal
     if journal is None:
         return call
     known = await journal.recall(call.key)
-    if known is not None and not (known.kind is FailureKind.UNKNOWN_OUTCOME and _may_run_twice(call)):
-        return call._replace(outcome=known)
-    await journal.begin(call.key)
-    return call
+    if known is None or (_is_in_doubt(known) and _may_run_twice(call)):
+        await journal.begin(call.key)
+        return call._replace(is_journalled=True)
+    return call._replace(outcome=known.outcome, message=known)
+
+
+def _is_in_doubt(message: ToolMessage) -> bool:
+    return message.outcome is not None and message.outcome.kind is FailureKind.UNKNOWN_OUTCOME
 
 
 def _may_run_twice(call: Call) -> bool:
     return call.tool is not None and bool(call.tool.options.idempotent or call.tool.options.read_only)
+
+
+async def record(call: Call) -> None:
+    """Write a call's answer into the journal; a journal that fails now cannot undo the effect: the answer stands."""
+    journal = call.turn.host.journal
+    if journal is None or not call.is_journalled or call.message is None:
+        return
+    try:
+        await journal.finish(call.key, call.message)
+    except Exception:  # the host's own journal
+        logger.exception("%s: the journal could not record how the call ended", call.id)
 
 
 PREPARE: Final[tuple[Step, ...]] = (gate, resolve, parse, validate)
@@ -172,4 +189,6 @@ async def run_call(call: Call) -> Call:
     except Exception as error:  # the journal is the host's code: without it the call must not run, but is answered
         logger.exception("%s: the journal failed", call.id)
         call = internal(call, f"The call of {call.name!r} could not be recorded", error)
-    return answer(render(call))
+    call = answer(render(call))
+    await record(call)
+    return call

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Any, cast
+from typing import Any, TypeGuard
 
 from surehand.errors import OptionError, ToolCallError
 from surehand.outcomes import FailureKind, Outcome
@@ -25,17 +25,20 @@ def check_error_rule(rule: object) -> ErrorRule:
     """
     if isinstance(rule, bool) or (isinstance(rule, str) and rule.strip()):
         return rule
-    types = rule if isinstance(rule, tuple) else (rule,)
-    if types and all(isinstance(item, type) for item in types):
-        if all(issubclass(item, Exception) for item in cast("tuple[type[Any], ...]", types)):
-            return cast("ErrorRule", rule)
-    elif not isinstance(rule, tuple) and callable(rule):
+    if _are_exceptions(rule):
+        return rule
+    if callable(rule) and not isinstance(rule, type):
         return rule
     raise OptionError(
         option="handle_tool_errors",
         value=rule,
         expected="True, False, a text, exception types or a function of the exception",
     )
+
+
+def _are_exceptions(rule: object) -> TypeGuard[type[Exception] | tuple[type[Exception], ...]]:
+    types: tuple[Any, ...] = rule if isinstance(rule, tuple) else (rule,)  # pyright: ignore[reportUnknownVariableType] - any items
+    return bool(types) and all(isinstance(item, type) and issubclass(item, Exception) for item in types)
 
 
 def told(outcome: Outcome, rules: tuple[ErrorRule, ...], *, call_id: str, tool: str) -> str | None:

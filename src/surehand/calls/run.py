@@ -9,11 +9,12 @@ from typing import Any
 
 from surehand.calls.call import Call, Turn
 from surehand.calls.pipeline import run_call
+from surehand.concurrency import has_running_loop, run_sync, run_without_loop
 from surehand.control import Command
 from surehand.messages import ToolCall, ToolMessage, close_call
 from surehand.outcomes import FailureKind
 
-__all__ = ["Answers", "calls_of", "run_turn"]
+__all__ = ["Answers", "calls_of", "run_alone_sync", "run_turn", "run_turn_sync"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,33 @@ class Answers:
     """One per call, in call order."""
     commands: tuple[Command, ...] = ()
     """What tools ask of the graph, in call order."""
+
+
+def run_turn_sync(calls: Sequence[Call]) -> Answers:
+    """Run the calls of one turn from synchronous code; see ``run_turn``.
+
+    A lone call of a synchronous tool that nothing has to wait for runs right here, in the caller's thread.
+    """
+    if len(calls) == 1 and _never_waits(calls[0]):
+        calls[0].turn.is_inline = True
+        return run_without_loop(lambda: run_turn(calls))
+    return run_sync(lambda: run_turn(calls))
+
+
+def run_alone_sync(call: Call) -> Call:
+    """Run one call from synchronous code, to its answer."""
+    if _never_waits(call):
+        call.turn.is_inline = True
+        return run_without_loop(lambda: run_call(call))
+    return run_sync(lambda: run_call(call))
+
+
+def _never_waits(call: Call) -> bool:
+    host = call.turn.host
+    if has_running_loop() or host.approve is not None or host.journal is not None:
+        return False
+    tool = host.table.get(call.name) or host.table.like(call.name)
+    return tool is None or (not tool.spec.body.is_async and tool.options.timeout is None)
 
 
 def calls_of(turn: Turn, calls: Sequence[ToolCall] | None = None) -> list[Call]:

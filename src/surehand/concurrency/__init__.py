@@ -1,7 +1,7 @@
 """Where threads and event loops meet: the sync door, the worker threads, the clock."""
 
 from surehand.concurrency.clock import SYSTEM_CLOCK, Clock
-from surehand.concurrency.doors import entered_by_sync_door, run_sync
+from surehand.concurrency.doors import entered_by_sync_door, has_running_loop, run_sync, run_without_loop
 from surehand.concurrency.workers import Job, Workers, WorkersExhausted, deliver_to_loop, run_in_thread, workers
 
 __all__ = [
@@ -12,7 +12,9 @@ __all__ = [
     "WorkersExhausted",
     "deliver_to_loop",
     "entered_by_sync_door",
+    "has_running_loop",
     "run_in_thread",
     "run_sync",
+    "run_without_loop",
     "workers",
 ]

@@ -8,6 +8,7 @@ stops counting against the number that may work at a time, so that hung bodies n
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import os
 import threading
@@ -28,7 +29,7 @@ IDLE_SECONDS: Final = 10.0
 """How long a thread without work is kept."""
 
 
-class WorkersExhausted(Exception):  # noqa: N818 - a signal between two of our modules, never shown
+class WorkersExhausted(Exception):
     """Too many given-up bodies are still running: no new one may start."""
 
 
@@ -170,10 +171,8 @@ def deliver_to_loop(job: Job[Any]) -> asyncio.Future[None]:
     ended: asyncio.Future[None] = loop.create_future()
 
     def deliver(_: Job[Any]) -> None:
-        try:
+        with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits any more
             loop.call_soon_threadsafe(_set_done, ended)
-        except RuntimeError:  # the loop was closed meanwhile: nobody waits any more
-            pass
 
     job.deliver = deliver
     return ended

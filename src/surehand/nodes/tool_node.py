@@ -4,19 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from typing_extensions import Unpack
 
-from surehand.calls import Answers, Approve, CallJournal, Host, ToolTable, Turn, calls_of, check_error_rule, run_turn
-from surehand.concurrency import SYSTEM_CLOCK, Clock, run_sync
+from surehand.calls import (
+    Answers,
+    Approve,
+    Call,
+    CallJournal,
+    Host,
+    ToolTable,
+    Turn,
+    calls_of,
+    check_error_rule,
+    run_turn,
+    run_turn_sync,
+)
+from surehand.concurrency import SYSTEM_CLOCK, Clock
 from surehand.control import END, Command, RunConfig, current_runtime
 from surehand.dialects import Dialect, dialect_of
 from surehand.errors import InputError, OptionError
 from surehand.events import Listener
 from surehand.messages import AIMessage, Message, ToolCall, convert_to_messages, unanswered_calls
 from surehand.policy import ErrorRule, ToolOptions, count
-from surehand.tools import BaseTool, OptionArguments, as_tools, tool_options
+from surehand.shapes import is_array, is_object
+from surehand.tools import BaseTool, CallOptions, as_tools, tool_options
 
 __all__ = ["ToolNode", "arun_tool_calls", "run_tool_calls", "tools_condition"]
 
@@ -72,7 +85,7 @@ class ToolNode:
         store: Any = None,
         journal: CallJournal | None = None,
         clock: Clock = SYSTEM_CLOCK,
-        **options: Unpack[OptionArguments],
+        **options: Unpack[CallOptions],
     ) -> None:
         self.name = name
         self.messages_key = messages_key
@@ -101,7 +114,9 @@ class ToolNode:
 
     def invoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> Any:
         """Execute the calls; see ``ainvoke``."""
-        return run_sync(lambda: self.ainvoke(input, config, context=context))
+        taken = _take(input, self.messages_key)
+        answers = run_turn_sync(self._calls(taken, input, config or {}, context))
+        return _given_back(taken, answers, self.messages_key)
 
     async def ainvoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> Any:
         """Execute those calls of the newest AI message that no later tool message answers.
@@ -122,12 +137,10 @@ class ToolNode:
                 answers of the whole turn.
         """
         taken = _take(input, self.messages_key)
-        answers = await self._answers(taken, input, config or {}, context)
+        answers = await run_turn(self._calls(taken, input, config or {}, context))
         return _given_back(taken, answers, self.messages_key)
 
-    async def _answers(self, taken: _Taken, state: Any, config: RunConfig, context: Any) -> Answers:
-        if not taken.calls:
-            return Answers(messages=[])
+    def _calls(self, taken: _Taken, state: Any, config: RunConfig, context: Any) -> list[Call]:
         runtime = current_runtime()
         turn = Turn(
             host=self._host,
@@ -139,7 +152,7 @@ class ToolNode:
             messages_key=self.messages_key,
             max_concurrency=_least(self._max_concurrency, config.get("max_concurrency")),
         )
-        return await run_turn(calls_of(turn, taken.calls))
+        return calls_of(turn, taken.calls)
 
     def __repr__(self) -> str:
         return f"ToolNode({', '.join(self.tools_by_name)})"
@@ -157,17 +170,16 @@ class _Taken:
 
 
 def _take(state: Any, key: str) -> _Taken:
-    is_list = isinstance(state, list)
-    found: Any = state if is_list else _messages_of(state, key)
-    if not isinstance(found, list):
+    is_list = is_array(state)
+    found = state if is_list else _messages_of(state, key)
+    if not is_array(found):
         raise InputError(
             problem=f"The state's {key!r} is no list of messages",
             value=found,
             remedy=f"Pass a list of messages, or a state whose {key!r} is one.",
         )
-    given = cast("list[Any]", found)
-    dialect = None if _are_own(given) else dialect_of(given)
-    messages = [dialect.read(item) for item in given] if dialect else convert_to_messages(given)
+    dialect = None if _are_own(found) else dialect_of(found)
+    messages = [dialect.read(item) for item in found] if dialect else convert_to_messages(found)
     message, calls = unanswered_calls(messages)
     return _Taken(message=message, calls=calls, is_list=is_list, dialect=dialect)
 
@@ -177,8 +189,8 @@ def _are_own(messages: list[Any]) -> bool:
 
 
 def _messages_of(state: Any, key: str) -> Any:
-    if isinstance(state, Mapping):
-        return cast("Mapping[str, Any]", state).get(key)
+    if is_object(state):
+        return state.get(key)
     if isinstance(state, str | tuple) or not hasattr(state, key):
         raise InputError(
             problem=f"A node takes a list of messages or a state with {key!r}",
@@ -212,8 +224,8 @@ def tools_condition(state: Any, messages_key: str = "messages") -> Literal["tool
     Raises:
         InputError: The state holds no messages.
     """
-    found: Any = state if isinstance(state, list) else _messages_of(state, messages_key)
-    if not found:
+    found = state if is_array(state) else _messages_of(state, messages_key)
+    if not is_array(found) or not found:
         raise InputError(
             problem="There is no message to decide by", value=state, remedy="Route from a node that adds a message."
         )
@@ -231,7 +243,8 @@ def run_tool_calls(
     **options: Any,
 ) -> list[Any]:
     """Execute the calls of one AI message, for a hand-written loop; see ``arun_tool_calls``."""
-    return run_sync(lambda: arun_tool_calls(ai_message, tools, config=config, context=context, **options))
+    answers: list[Any] = ToolNode(tools, **options).invoke([ai_message], config, context=context)
+    return answers
 
 
 async def arun_tool_calls(

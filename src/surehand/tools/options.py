@@ -10,11 +10,11 @@ from surehand.calls import check_error_rule
 from surehand.errors import OptionError
 from surehand.policy import ErrorRule, RetryPolicy, ToolOptions
 
-__all__ = ["OPTION_NAMES", "OptionArguments", "tool_options"]
+__all__ = ["OPTION_NAMES", "CallOptions", "OptionArguments", "tool_options"]
 
 
-class OptionArguments(TypedDict, total=False):
-    """The keywords; ``ToolOptions`` says what each of them means."""
+class CallOptions(TypedDict, total=False):
+    """The keywords that say how calls are run; ``ToolOptions`` says what each of them means."""
 
     timeout: float | None
     retry: RetryPolicy | None
@@ -25,6 +25,11 @@ class OptionArguments(TypedDict, total=False):
     concurrency: int | None
     requires_approval: bool | Callable[[Mapping[str, Any]], bool]
     max_output: int | None
+
+
+class OptionArguments(CallOptions, total=False):
+    """The keywords of a tool: also what becomes of its exceptions."""
+
     handle_tool_errors: ErrorRule
 
 

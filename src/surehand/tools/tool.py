@@ -6,17 +6,18 @@ import copy
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 from typing_extensions import Unpack
 
-from surehand.calls import Call, Host, ToolReturn, ToolTable, Turn, calls_of, run_call
-from surehand.concurrency import entered_by_sync_door, run_sync
+from surehand.calls import Call, Host, ToolReturn, ToolTable, Turn, calls_of, run_alone_sync, run_call
+from surehand.concurrency import entered_by_sync_door
 from surehand.control import RunConfig, current_runtime
-from surehand.errors import InputError, OptionError, ToolCallError, ToolDefinitionError, shown
+from surehand.errors import OptionError, ToolCallError, ToolDefinitionError, shown
 from surehand.messages import AIMessage, ToolMessage
 from surehand.outcomes import FailureKind
 from surehand.policy import UNSET, ToolOptions
+from surehand.shapes import is_object, is_pair
 from surehand.spec import ResponseFormat, ToolSpec, check_tool_name, snake_case, spec_from_function
 from surehand.tools.export import to_anthropic, to_mcp, to_openai
 from surehand.tools.options import OPTION_NAMES, OptionArguments, tool_options
@@ -54,7 +55,7 @@ class BaseTool:
     response_format: ResponseFormat = "content"
     """Whether the function returns a pair of content and artifact."""
     tags: Sequence[str] = ()
-    metadata: Mapping[str, Any] = {}  # noqa: RUF012 - a default that nothing writes to
+    metadata: Mapping[str, Any] = {}
 
     _config: ClassVar[ToolOptions] = ToolOptions()
 
@@ -75,11 +76,12 @@ class BaseTool:
         """The arguments as JSON Schema properties."""
         return dict(self.spec.schema.json_schema.get("properties", {}))
 
-    def invoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> Any:  # noqa: A002 - LangChain's name
+    def invoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> Any:
         """Call the tool; see ``ainvoke``."""
-        return run_sync(lambda: self.ainvoke(input, config, context=context))
+        call = self._call(input, config, context)
+        return _outcome_of(run_alone_sync(call), is_call=_is_tool_call(input))
 
-    async def ainvoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> Any:  # noqa: A002
+    async def ainvoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> Any:
         """Call the tool.
 
         Args:
@@ -97,11 +99,8 @@ class BaseTool:
             MalformedArguments: The arguments are not one JSON object.
             ToolCallError: The call failed without an exception of its own, such as a timeout.
         """
-        is_call = isinstance(input, Mapping) and cast("Mapping[str, Any]", input).get("type") == "tool_call"
-        entry = dict(cast("Mapping[str, Any]", input)) if is_call else {"name": self.spec.name, "args": input}
-        ended = await run_call(calls_of(self._turn(entry, config, context))[0])
-        _raise_failure(ended)
-        return ended.message if is_call else _result(ended)
+        call = self._call(input, config, context)
+        return _outcome_of(await run_call(call), is_call=_is_tool_call(input))
 
     def with_config(self, **config: Any) -> Self:
         """A copy of the tool with other options, tags or metadata.
@@ -136,26 +135,43 @@ class BaseTool:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.spec.name!r})"
 
-    def _turn(self, entry: Mapping[str, Any], config: RunConfig | None, context: Any) -> Turn:
+    if not TYPE_CHECKING:  # a checker that saw this would let every misspelt attribute pass
+
+        def __getattr__(self, attribute: str) -> Any:
+            """What the class left out: its name in snake_case, and its docstring."""
+            if attribute == "name":
+                return snake_case(type(self).__name__)
+            if attribute == "description":
+                return inspect.cleandoc(type(self).__doc__ or "")
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {attribute!r}")
+
+    def _call(self, given: Any, config: RunConfig | None, context: Any) -> Call:
         runtime = current_runtime()
-        host = Host(table=ToolTable([self.spec], defaults=_DIRECT))
-        message = AIMessage(tool_calls=[entry])
-        thread_id = str((config or {}).get("configurable", {}).get("thread_id", ""))
-        return Turn(
-            host=host,
-            message=message,
+        entry = dict(given) if _is_tool_call(given) else {"name": self.spec.name, "args": given}
+        turn = Turn(
+            host=self._host,
+            message=AIMessage(tool_calls=[entry]),
             store=runtime.store if runtime is not None else None,
             context=context if context is not None or runtime is None else runtime.context,
-            thread_id=thread_id,
+            thread_id=str((config or {}).get("configurable", {}).get("thread_id", "")),
         )
+        return calls_of(turn)[0]
+
+    @property
+    def _host(self) -> Host:
+        spec = self.spec
+        kept: tuple[ToolSpec, Host] | None = self.__dict__.get("_own_host")
+        if kept is None or kept[0] is not spec:
+            kept = self.__dict__["_own_host"] = (spec, Host(table=ToolTable([spec], defaults=_DIRECT)))
+        return kept[1]
 
     def _make_spec(self) -> ToolSpec:
-        name = check_tool_name(getattr(self, "name", None) or snake_case(type(self).__name__))
+        name = check_tool_name(self.name or snake_case(type(self).__name__))
         given = {option: getattr(self, option) for option in OPTION_NAMES if hasattr(self, option)}
         return spec_from_function(
             self._function(name),
             name=name,
-            description=getattr(self, "description", None) or inspect.cleandoc(type(self).__doc__ or ""),
+            description=self.description or inspect.cleandoc(type(self).__doc__ or ""),
             args_schema=self.args_schema,
             options=tool_options(given),
             return_direct=self.return_direct,
@@ -331,8 +347,6 @@ def tool(
     """
     if isinstance(function, str):
         function, name = None, function
-    if function is not None and not callable(function) and not isinstance(function, classmethod | staticmethod):
-        raise OptionError(option="tool", value=function, expected="a function, or a name as text")
 
     def decorate(decorated: Callable[..., Any]) -> Tool:
         return Tool.from_function(decorated, name=name, **options)
@@ -348,7 +362,7 @@ def as_tools(objects: Iterable[Any]) -> list[BaseTool]:
     Raises:
         ToolDefinitionError: Something among the objects cannot be a tool.
     """
-    if isinstance(objects, str | Mapping) or not isinstance(objects, Iterable):
+    if isinstance(objects, str | Mapping) or not hasattr(objects, "__iter__"):
         raise OptionError(option="tools", value=objects, expected="a list of tools")
     return [_as_tool(item) for item in objects]
 
@@ -363,8 +377,8 @@ def _as_tool(item: Any) -> BaseTool:
     if isinstance(item, type):
         doc = inspect.cleandoc(item.__doc__ or "")
         return Tool.from_function(_echo, name=item.__name__, description=doc, args_schema=item)
-    if isinstance(item, Mapping):
-        return _declared(cast("Mapping[str, Any]", item))
+    if is_object(item):
+        return _declared(item)
     if callable(item):
         return Tool.from_function(item)
     raise ToolDefinitionError(
@@ -377,7 +391,7 @@ def _declared(declaration: Mapping[str, Any]) -> BaseTool:
     inner: Mapping[str, Any] = declaration.get("function", declaration)
     schema = next((inner[key] for key in ("parameters", "input_schema", "inputSchema") if key in inner), None)
     name = inner.get("name")
-    if not isinstance(name, str) or not isinstance(schema, Mapping):
+    if not isinstance(name, str) or not is_object(schema):
         raise ToolDefinitionError(
             tool=shown(name), problem="a declaration needs a name and a schema", remedy="Pass name and parameters."
         )
@@ -386,6 +400,15 @@ def _declared(declaration: Mapping[str, Any]) -> BaseTool:
 
 def _echo(**arguments: Any) -> dict[str, Any]:
     return arguments
+
+
+def _is_tool_call(given: Any) -> bool:
+    return is_object(given) and given.get("type") == "tool_call"
+
+
+def _outcome_of(ended: Call, *, is_call: bool) -> Any:
+    _raise_failure(ended)
+    return ended.message if is_call else _result(ended)
 
 
 def _raise_failure(ended: Call) -> None:
@@ -415,8 +438,8 @@ def _result(ended: Call) -> Any:
         return None
     if outcome.kind is not None:
         return outcome.text
-    value = outcome.value
+    value = ended.value
     if isinstance(value, ToolReturn | ToolMessage):
         return value.content
-    is_pair = ended.tool is not None and ended.tool.spec.response_format == "content_and_artifact"
-    return cast("tuple[Any, ...]", value)[0] if is_pair and isinstance(value, tuple) and len(value) == 2 else value  # noqa: PLR2004  # pyright: ignore[reportUnknownArgumentType]
+    has_artifact = ended.tool is not None and ended.tool.spec.response_format == "content_and_artifact"
+    return value[0] if has_artifact and is_pair(value) else value

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
@@ -26,21 +28,9 @@ async def _thread() -> int:
 
 def _inside_a_loop() -> str:
     async def main() -> str:
-        with pytest.warns(RuntimeWarning, match="inside a running event loop") if _first() else _nothing():
-            return run_sync(_value)
+        return run_sync(_value)
 
     return asyncio.run(main())
-
-
-def _first() -> bool:
-    import surehand.concurrency.doors as doors
-
-    return not doors._has_warned
-
-
-class _nothing:  # noqa: N801 - reads as a context manager
-    def __enter__(self) -> None: ...
-    def __exit__(self, *_: object) -> None: ...
 
 
 def test_without_a_loop_the_coroutine_runs_in_the_calling_thread() -> None:
@@ -63,10 +53,25 @@ def test_changes_of_context_do_not_come_back() -> None:
     assert variable.get() == "before"
 
 
+@pytest.mark.filterwarnings("ignore:A synchronous call was made:RuntimeWarning")
 def test_inside_a_running_loop_the_context_is_carried_to_the_background_loop() -> None:
     variable.set("notebook")
 
     assert _inside_a_loop() == "notebook"
+
+
+def test_a_blocked_loop_is_warned_of_once() -> None:
+    program = (
+        "import asyncio\nfrom surehand.concurrency import run_sync\n"
+        "async def inner(): return 1\n"
+        "async def outer(): return run_sync(inner) + run_sync(inner)\n"
+        "print(asyncio.run(outer()))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "always", "-c", program], capture_output=True, text=True, check=True, timeout=30
+    )
+    assert done.stdout == "2\n"
+    assert done.stderr.count("inside a running event loop") == 1
 
 
 @pytest.mark.filterwarnings("ignore:A synchronous call was made:RuntimeWarning")
