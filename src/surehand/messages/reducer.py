@@ -22,7 +22,7 @@ def add_messages(left: object, right: object) -> list[Message]:
     Raises:
         InputError: A side is no message or list of messages, or a ``RemoveMessage`` names an id that is not there.
     """
-    kept, new = _read(left), _read(right)
+    kept, new = [] if left is None else convert_to_messages(left), convert_to_messages(right)
     for position in reversed(range(len(new))):
         if new[position].id == REMOVE_ALL_MESSAGES and isinstance(new[position], RemoveMessage):
             kept, new = [], new[position + 1 :]
@@ -31,10 +31,6 @@ def add_messages(left: object, right: object) -> list[Message]:
     if all(message.id is None for message in new):
         return base + [_finished(message) for message in new]
     return _merge(base, new)
-
-
-def _read(side: object) -> list[Message]:
-    return [] if side is None else convert_to_messages(side)
 
 
 def _finished(message: Message) -> Message:

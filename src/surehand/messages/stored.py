@@ -80,7 +80,8 @@ def message_from_dict(form: object) -> Message:
             value=form,
             remedy="Read the form with the version of Surehand that wrote it, or with convert_to_messages.",
         )
-    kind = _KINDS.get(fields.pop("type", ""))
+    word: object = fields.pop("type", None)
+    kind = _KINDS.get(word) if isinstance(word, str) else None
     if kind is None or not fields.keys() <= set(kind._fields):  # pyright: ignore[reportPrivateUsage]
         raise _damaged(form)
     try:

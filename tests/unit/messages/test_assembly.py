@@ -1,0 +1,141 @@
+"""Pieces of streamed calls find the call they belong to."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from surehand.messages import CallAssembler, ToolCallChunk
+
+
+def piece(
+    args: str | None = None, *, name: str | None = None, id: str | None = None, index: int | None = None
+) -> ToolCallChunk:
+    return {"id": id, "name": name, "args": args, "index": index, "type": "tool_call_chunk"}
+
+
+def assembled(*pieces: ToolCallChunk, is_finished: bool = True) -> list[tuple[Any, ...]]:
+    assembler = CallAssembler()
+    for each in pieces:
+        assembler.feed(each)
+    return [(call["id"], call["name"], call["args"]) for call in assembler.calls(is_finished=is_finished)]
+
+
+def test_pieces_of_one_number_are_one_call() -> None:
+    calls = assembled(piece(name="f", id="a", index=0), piece('{"x"', index=0), piece(": 1}", index=0))
+
+    assert calls == [("a", "f", '{"x": 1}')]
+
+
+def test_pieces_of_several_calls_may_come_in_any_order() -> None:
+    calls = assembled(
+        piece(name="f", id="a", index=0),
+        piece(name="g", id="b", index=1),
+        piece('{"x"', index=0),
+        piece('{"y"', index=1),
+        piece(": 1}", index=0),
+        piece(": 2}", index=1),
+    )
+
+    assert calls == [("a", "f", '{"x": 1}'), ("b", "g", '{"y": 2}')]
+
+
+def test_name_and_id_in_every_piece_are_set_once() -> None:
+    calls = assembled(*(piece(part, name="f", id="a") for part in ['{"x"', ": 1", "}"]))
+
+    assert calls == [("a", "f", '{"x": 1}')]
+
+
+def test_new_id_on_a_used_number_is_a_new_call() -> None:
+    calls = assembled(piece("{}", name="f", id="a", index=0), piece("{}", name="g", id="b", index=0))
+
+    assert calls == [("a", "f", "{}"), ("b", "g", "{}")]
+
+
+def test_number_of_a_used_id_on_another_number_is_a_new_call() -> None:
+    calls = assembled(piece('{"x": 1}', name="f", id="a", index=0), piece('{"x": 2}', name="f", id="a", index=1))
+
+    assert calls == [("a", "f", '{"x": 1}'), ("a", "f", '{"x": 2}')]
+
+
+def test_id_may_come_late() -> None:
+    assert assembled(piece(name="f", index=0), piece("{}", id="a", index=0)) == [("a", "f", "{}")]
+
+
+def test_without_number_the_id_decides() -> None:
+    calls = assembled(
+        piece('{"x"', name="f", id="a"), piece("{}", name="g", id="b"), piece(": 1}", id="a"), piece(None, id="b")
+    )
+
+    assert calls == [("a", "f", '{"x": 1}'), ("b", "g", "{}")]
+
+
+def test_without_number_and_id_pieces_go_to_the_newest_call() -> None:
+    calls = assembled(piece(name="f"), piece('{"x"'), piece(": 1}"), piece(name="g"), piece("{}"))
+
+    assert calls == [(None, "f", '{"x": 1}'), (None, "g", "{}")]
+
+
+def test_object_after_a_complete_one_is_a_new_call() -> None:
+    calls = assembled(piece('{"x": 1}', name="f", index=0), piece('{"x": 2}', name="f", index=0))
+
+    assert calls == [(None, "f", '{"x": 1}'), (None, "f", '{"x": 2}')]
+
+
+def test_nameless_object_after_a_complete_one_is_a_new_call_where_nothing_has_an_id() -> None:
+    calls = assembled(piece('{"x": 1}', name="f", index=0), piece('{"x": 2}', index=0))
+
+    assert calls == [(None, "f", '{"x": 1}'), (None, "f", '{"x": 2}')]
+
+
+def test_nameless_object_for_a_call_with_an_id_is_not_guessed_at() -> None:
+    calls = assembled(piece('{"x": 1}', name="f", id="a", index=0), piece('{"x": 2}', index=0))
+
+    assert calls == [("a", "f", '{"x": 1}{"x": 2}')]
+
+
+def test_same_call_sent_again_is_one_call() -> None:
+    whole = piece('{"x": 1}', name="f", id="a", index=0)
+
+    assert assembled(whole, whole) == [("a", "f", '{"x": 1}')]
+    assert assembled(piece('{"x": 1}', name="f", index=0), piece('{"x": 1}', name="f", index=0)) == [
+        (None, "f", '{"x": 1}')
+    ]
+
+
+def test_brace_inside_a_text_starts_no_call() -> None:
+    calls = assembled(piece('{"code": "a}', name="f", index=0), piece('{b}"}', index=0))
+
+    assert calls == [(None, "f", '{"code": "a}{b}"}')]
+
+
+def test_identical_calls_with_ids_of_their_own_stay_two() -> None:
+    calls = assembled(piece("{}", name="dice", id="a", index=0), piece("{}", name="dice", id="b", index=1))
+
+    assert len(calls) == 2
+
+
+def test_placeholders_are_no_calls() -> None:
+    assert assembled(piece("", name=""), piece(None)) == []
+
+
+def test_nothing_of_a_broken_stream_is_a_call_without_arguments() -> None:
+    assert assembled(piece("", name="f", id="a", index=0), is_finished=False) == [("a", "f", "{")]
+    assert assembled(piece("", name="f", id="a", index=0), is_finished=True) == [("a", "f", "")]
+
+
+def test_empty_pieces_change_nothing() -> None:
+    assert assembled(piece('{"x"', name="f", index=0), piece("", index=0), piece(": 1}", index=0)) == [
+        (None, "f", '{"x": 1}')
+    ]
+
+
+def test_time_is_linear_in_the_length() -> None:
+    def seconds(count: int) -> float:
+        start = time.perf_counter()
+        assembled(
+            piece('{"x": "', name="f", index=0), *(piece("{}", index=0) for _ in range(count)), piece('"}', index=0)
+        )
+        return time.perf_counter() - start
+
+    assert min(seconds(20_000) for _ in range(3)) < 40 * min(seconds(2_000) for _ in range(3))

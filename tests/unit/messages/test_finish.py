@@ -1,0 +1,53 @@
+"""Every provider's word for why a reply ended is read as one of five."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from surehand.messages import finish_reason_of
+
+
+@pytest.mark.parametrize(
+    ("metadata", "reason"),
+    [
+        ({"finish_reason": "stop"}, "stop"),
+        ({"finish_reason": "tool_calls"}, "tool_calls"),
+        ({"finish_reason": "function_call"}, "tool_calls"),
+        ({"finish_reason": "length"}, "length"),
+        ({"finish_reason": "content_filter"}, "content_filter"),
+        ({"stop_reason": "end_turn"}, "stop"),
+        ({"stop_reason": "stop_sequence"}, "stop"),
+        ({"stop_reason": "tool_use"}, "tool_calls"),
+        ({"stop_reason": "max_tokens"}, "length"),
+        ({"stop_reason": "model_context_window_exceeded"}, "length"),
+        ({"stop_reason": "refusal"}, "content_filter"),
+        ({"stop_reason": "pause_turn"}, "other"),
+        ({"status": "completed"}, "stop"),
+        ({"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}, "length"),
+        ({"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}, "content_filter"),
+        ({"status": "completed", "incomplete_details": None}, "stop"),
+        ({"finish_reason": "STOP"}, "stop"),
+        ({"finish_reason": "MAX_TOKENS"}, "length"),
+        ({"finishReason": "SAFETY"}, "content_filter"),
+        ({"finish_reason": "FinishReason.RECITATION"}, "content_filter"),
+        ({"finish_reason": "MALFORMED_FUNCTION_CALL"}, "other"),
+        ({"finish_reason": "UNEXPECTED_TOOL_CALL"}, "other"),
+        ({"done_reason": "stop"}, "stop"),
+        ({"done_reason": "length"}, "length"),
+        ({"finish_reason": "COMPLETE"}, "stop"),
+        ({"finish_reason": "TOOL_CALL"}, "tool_calls"),
+        ({"stopReason": "guardrail_intervened"}, "content_filter"),
+        ({"stopReason": "content_filtered"}, "content_filter"),
+        ({"finish_reason": "model_length"}, "length"),
+        ({"finish_reason": "error"}, "other"),
+        ({"finish_reason": 3}, "other"),
+        ({"finish_reason": ""}, None),
+        ({"finish_reason": None}, None),
+        ({"finish_reason": None, "stop_reason": "end_turn"}, "stop"),
+        ({}, None),
+    ],
+)
+def test_word_is_read(metadata: dict[str, Any], reason: str | None) -> None:
+    assert finish_reason_of(metadata) == reason
