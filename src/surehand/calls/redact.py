@@ -58,32 +58,44 @@ class Redactor:
             read anew for every text, so that a key that is set later is hidden too.
     """
 
-    __slots__ = ("_environ", "_pattern", "_secrets", "_seen")
+    __slots__ = ("_environ", "_own")
 
     def __init__(self, secrets: Iterable[str] = (), *, environ: Mapping[str, str] | None = None) -> None:
-        self._secrets = tuple(secret for secret in secrets if secret.strip())
-        self._environ: Mapping[str, str] = os.environ if environ is None else environ
-        self._seen: dict[str, str] | None = None
-        self._pattern: re.Pattern[str] | None = None
+        self._own = _any_of(secret for secret in secrets if secret.strip())
+        self._environ = _process_environment if environ is None else _Environment(lambda: environ)
 
     def text(self, text: str) -> str:
         """The text without secrets; time proportional to its length."""
-        known = self._known_values()
-        if known is not None:
-            text = known.sub(REDACTED, text)
+        for known in (self._own, self._environ.secrets()):
+            if known is not None:
+                text = known.sub(REDACTED, text)
         for shape in _SHAPES:
             text = shape(text)
         return text
 
-    def _known_values(self) -> re.Pattern[str] | None:
-        environ = dict(self._environ)
-        if environ != self._seen:
-            values = [
+
+class _Environment:
+    """The secrets of an environment, looked for again only when it has changed: most redactors live for one text."""
+
+    __slots__ = ("_read", "_state")
+
+    def __init__(self, read: Callable[[], Mapping[str, str]]) -> None:
+        self._read = read
+        # One tuple, so that threads never see the snapshot of one moment with the secrets of another.
+        self._state: tuple[dict[str, str], re.Pattern[str] | None] = ({}, None)
+
+    def secrets(self) -> re.Pattern[str] | None:
+        environ = dict(self._read())
+        seen, pattern = self._state
+        if environ != seen:
+            pattern = _any_of(
                 value for name, value in environ.items() if len(value) >= MIN_SECRET_LENGTH and is_secret_name(name)
-            ]
-            self._pattern = _any_of((*self._secrets, *values))
-            self._seen = environ
-        return self._pattern
+            )
+            self._state = (environ, pattern)
+        return pattern
+
+
+_process_environment: Final = _Environment(lambda: os.environ)
 
 
 def _any_of(secrets: Iterable[str]) -> re.Pattern[str] | None:

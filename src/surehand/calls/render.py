@@ -37,7 +37,7 @@ __all__ = ["NO_OUTPUT", "Rendered", "render_value"]
 NO_OUTPUT: Final = "(no output)"
 """What the model reads where a tool returned nothing: providers refuse an empty content."""
 
-MAX_CONTAINERS: Final = 250_000
+MAX_CONTAINERS: Final = 100_000
 """The most lists, mappings and objects of one value that are read; what comes after is cut with a note."""
 MAX_DEPTH: Final = 100
 """How deep a value that is no plain JSON is read; plain JSON may be as deep as the interpreter's stack allows."""
@@ -100,7 +100,8 @@ def _rendered(value: Any, max_output: int | None) -> Rendered:
     text = data if isinstance(data, str) else _encode(data)
     # What came out of an iterator cannot be read a second time: the list stands for it.
     whole = data if isinstance(value, Iterator) else value
-    return _text(text, whole, reader.all_notes(), max_output)
+    rendered = _text(text, whole, reader.all_notes(), max_output)
+    return rendered._replace(artifact=whole, has_artifact=True) if reader.is_cut else rendered
 
 
 _NOTHING: Final = Rendered(NO_OUTPUT)
@@ -290,10 +291,11 @@ _NOT_MINE: Final = _NotMine()
 class _Reader:
     """Brings one value to plain JSON data, and keeps the notes on what that cost."""
 
-    __slots__ = ("_containers", "_depth", "_more", "_notes", "_open", "is_binary_kept")
+    __slots__ = ("_containers", "_depth", "_more", "_notes", "_open", "is_binary_kept", "is_cut")
 
     def __init__(self, *, is_binary_kept: bool = False) -> None:
         self.is_binary_kept = is_binary_kept
+        self.is_cut = False
         self._containers = 0
         self._depth = 0
         self._open: set[int] = set()
@@ -310,6 +312,11 @@ class _Reader:
         else:
             self._more += 1
 
+    def cut(self, path: Path, what: str) -> None:
+        """Keeps a note that a part of the value was not read."""
+        self.is_cut = True
+        self.note(path, what)
+
     def all_notes(self) -> tuple[str, ...]:
         """The notes in order; the last one counts those that were too many."""
         return (*self._notes, f"and {self._more} more") if self._more else tuple(self._notes)
@@ -322,7 +329,7 @@ class _Reader:
             self.note(path, "the value contains itself, the repetition was cut")
             return CUT
         if self._depth >= MAX_DEPTH or self._containers >= MAX_CONTAINERS:
-            self.note(path, "the value is too deep or too large, the rest was cut")
+            self.cut(path, "the value is too deep or too large, the rest was cut")
             return CUT
         self._open.add(id(value))
         self._depth += 1
@@ -360,7 +367,7 @@ class _Reader:
         taken = iter(values)
         data = [self.plain(value, (*path, index)) for index, value in enumerate(islice(taken, limit))]
         if len(data) == limit and next(taken, _NOT_MINE) is not _NOT_MINE:
-            self.note(path, f"only the first {limit:,} items were read")
+            self.cut(path, f"only the first {limit:,} items were read")
         return data
 
     def _key(self, key: Any, path: Path) -> str:
@@ -491,7 +498,7 @@ def _numpy(reader: _Reader, value: Any, path: Path) -> Any:
     if value.dtype.kind in "mM":  # ``item`` would give nanoseconds as a bare number
         return reader.plain(value.astype(str).tolist(), path)
     if getattr(value, "size", 1) > MAX_CONTAINERS:
-        reader.note(path, f"only the first {MAX_CONTAINERS:,} of {value.size:,} items of the array were read")
+        reader.cut(path, f"only the first {MAX_CONTAINERS:,} of {value.size:,} items of the array were read")
         value = value.ravel()[:MAX_CONTAINERS]
     data = value.tolist()
     return str(data) if type(data) is type(value) else reader.plain(data, path)
@@ -516,7 +523,7 @@ def _pandas(reader: _Reader, value: Any, path: Path) -> Any:
 def _head(reader: _Reader, table: Any, path: Path) -> Any:
     if len(table) <= MAX_CONTAINERS:
         return table
-    reader.note(path, f"only the first {MAX_CONTAINERS:,} of {len(table):,} rows were read")
+    reader.cut(path, f"only the first {MAX_CONTAINERS:,} of {len(table):,} rows were read")
     return table.head(MAX_CONTAINERS)
 
 
@@ -562,7 +569,7 @@ def _own_export(reader: _Reader, value: Any, path: Path) -> Any:
         data = _asked(getattr(kind, name, None), value, options)
         if isinstance(data, Mapping | list) and data is not value:
             return reader.plain(data, path)
-    if hasattr(kind, "__fields__") and hasattr(kind, "__get_validators__"):
+    if not hasattr(kind, "model_dump") and hasattr(kind, "__get_validators__"):
         data = _asked(getattr(kind, "dict", None), value, {})
         if isinstance(data, Mapping):
             return reader.plain(data, path)
@@ -587,8 +594,8 @@ def _named_fields(reader: _Reader, value: Any, path: Path) -> Any:
         names = [field.name for field in kind.__attrs_attrs__]
     elif isinstance(value, tuple) and hasattr(kind, "_fields"):
         names = list(kind._fields)
-    elif isinstance(getattr(kind, "model_fields", None), Mapping):
-        names = list(kind.model_fields)
+    elif isinstance(getattr(kind, "__pydantic_fields__", None), Mapping):
+        names = list(kind.__pydantic_fields__)
     else:
         return _NOT_MINE
     return _attributes(reader, value, names, path)

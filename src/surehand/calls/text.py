@@ -37,7 +37,7 @@ def shorten(text: str, limit: int, *, advice: str = "Ask for a smaller part to s
     size = len(text)
     if size <= limit:
         return text
-    room = max(limit - len(_notice(limit, limit, size, advice)), limit // 2)
+    room = max(limit - len(_notice(limit, limit, size, advice)), (limit + 1) // 2)
     tail = room // 4
     head = room - tail
     return f"{text[:head]}{_notice(head, tail, size, advice)}{text[size - tail :]}"
