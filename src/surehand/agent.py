@@ -338,9 +338,8 @@ def _attach(error: Exception, state: dict[str, Any]) -> None:
 
 def _input(given: Any) -> dict[str, Any]:
     """The input as a state, with the counters of a new run."""
-    state = dict(cast("Mapping[str, Any]", given)) if isinstance(given, Mapping) and "messages" in given else None
-    if state is None:
-        state = {"messages": given}
+    is_state = isinstance(given, Mapping) and "messages" in given
+    state: Mapping[str, Any] = cast("Mapping[str, Any]", given) if is_state else {"messages": given}
     return {**state, "end_reason": None, "model_calls": 0}
 
 

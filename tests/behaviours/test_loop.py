@@ -61,7 +61,7 @@ def test_LOOP_06_a_failed_direct_call_goes_back_to_the_model() -> None:
     [
         [("lookup", {"key": "k"}), ADD],
         [("lookup", {"key": "k"}), ("lookup", {"key": "none"})],
-        [("lookup", {"key": "k"}), ("lookup", {})],
+        [("lookup", {"key": "k"}), ("lookup", dict[str, str]())],
     ],
 )
 def test_LOOP_06_a_mixed_turn_ends_only_if_all_are_direct_and_all_succeeded(calls: Any) -> None:

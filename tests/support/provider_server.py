@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 __all__ = ["ProviderServer", "Served", "Stream", "provider_server"]
 
@@ -54,9 +54,18 @@ class ProviderServer:
             self.headers.append(headers)
             self.requests.append(body)
             answer = next(self.answers, Served({"error": {"message": "no answer is left"}}, status=500))
-        if not isinstance(answer, Served | Stream | Mapping):
+        if callable(answer):
             answer = answer(body)
         return answer if isinstance(answer, Served) else Served(answer)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, answers: Iterable[Answer]) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.provider = ProviderServer(url=f"http://127.0.0.1:{self.server_address[1]}", answers=iter(answers))
+        self.connections: list[socket.socket] = []
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -66,13 +75,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def setup(self) -> None:
         super().setup()
-        self.server.connections.append(self.connection)  # type: ignore[attr-defined]
+        self._ours().connections.append(self.connection)
 
     def do_POST(self) -> None:
         length = int(self.headers.get("content-length", "0"))
         body = json.loads(self.rfile.read(length) or b"{}")
-        provider: ProviderServer = self.server.provider  # type: ignore[attr-defined]
-        served = provider.take(self.path, {key.lower(): value for key, value in self.headers.items()}, body)
+        served = self._ours().provider.take(
+            self.path, {key.lower(): value for key, value in self.headers.items()}, body
+        )
         content_type, content = _written(served)
         self.send_response(served.status)
         self.send_header("content-type", served.content_type or content_type)
@@ -82,6 +92,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.do_POST()
+
+    def _ours(self) -> _Server:
+        assert isinstance(self.server, _Server)
+        return self.server
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
         """Say nothing."""
@@ -100,30 +114,30 @@ def _written(served: Served) -> tuple[str, bytes]:
 
 
 def _frame(frame: Any) -> str:
-    is_named = isinstance(frame, Mapping) and "data" in frame and set(frame) <= {"event", "data"}
-    event, data = (frame.get("event"), frame["data"]) if is_named else (None, frame)
+    fields = _fields(frame)
+    is_named = "data" in fields and set(fields) <= {"event", "data"}
+    event, data = (fields.get("event"), fields["data"]) if is_named else (None, frame)
     text = data if isinstance(data, str) else json.dumps(data)
-    name = event or (data.get("type") if isinstance(data, Mapping) else None)
+    name = event or _fields(data).get("type")
     return f"event: {name}\ndata: {text}\n\n" if name and text != "[DONE]" else f"data: {text}\n\n"
 
 
+def _fields(value: object) -> Payload:
+    return cast("Payload", value) if isinstance(value, Mapping) else {}
+
+
 @contextmanager
-def provider_server(answers: Iterable[Answer]) -> Iterator[ProviderServer]:
+def provider_server(answers: Iterable[Answer]) -> Generator[ProviderServer, None, None]:
     """Serve the answers, one per request, in order; the server is gone when the block ends."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    server.daemon_threads = True
-    provider = ProviderServer(url=f"http://127.0.0.1:{server.server_address[1]}", answers=iter(answers))
-    server.provider = provider  # type: ignore[attr-defined]
-    connections: list[socket.socket] = []
-    server.connections = connections  # type: ignore[attr-defined]
+    server = _Server(answers)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:
-        yield provider
+        yield server.provider
     finally:
         server.shutdown()
         server.server_close()
-        for connection in connections:
+        for connection in server.connections:
             with suppress(OSError):  # the handler has closed it by itself
                 connection.shutdown(socket.SHUT_RDWR)
         thread.join()

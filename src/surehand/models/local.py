@@ -124,7 +124,7 @@ class LocalModel(BaseChatModel):
         self._threads = count("threads", threads) if threads is not None else min(8, os.cpu_count() or 1)
         self._temperature = temperature
         self._max_tokens = count("max_tokens", max_tokens)
-        self._template = template
+        self._template: Template | None = template
         self._loaded = _Loaded()
 
     async def load(self) -> None:

@@ -50,7 +50,7 @@ def as_nudge(option: bool | Nudge | None) -> Nudge | None:  # noqa: FBT001 - the
         return Nudge()
     if option is None or option is False:
         return None
-    if not isinstance(option, Nudge):
+    if not isinstance(option, Nudge):  # pyright: ignore[reportUnnecessaryIsInstance] - hosts may not type-check
         raise OptionError(option="nudge", value=option, expected="a Nudge, True or None")
     return option
 

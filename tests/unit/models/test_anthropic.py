@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -31,7 +31,8 @@ CALL = {"type": "tool_use", "id": "t1", "name": "add", "input": {"a": 2, "b": 3}
 
 
 def model(server: ProviderServer, **options: Any) -> ChatAnthropic:
-    return ChatAnthropic("claude", api_key="secret", base_url=server.url, **{"max_retries": 0, **options})
+    defaults: dict[str, Any] = {"max_retries": 0, **options}
+    return ChatAnthropic("claude", api_key="secret", base_url=server.url, **defaults)
 
 
 def test_a_reply_becomes_a_message() -> None:
@@ -125,10 +126,10 @@ def test_a_stream_adds_up_to_the_reply() -> None:
 
 
 def test_a_call_that_a_stream_began_and_gave_up_is_never_a_call_that_could_run() -> None:
-    start = {"type": "message_start", "message": {**reply(), "content": [], "stop_reason": None}}
+    start: dict[str, Any] = {"type": "message_start", "message": {**reply(), "content": [], "stop_reason": None}}
     begun = {"type": "content_block_start", "index": 0, "content_block": {**CALL, "id": "first", "input": {}}}
     again = {"type": "content_block_start", "index": 0, "content_block": {**CALL, "id": "second", "input": {}}}
-    frames = [
+    frames: list[dict[str, Any]] = [
         start,
         begun,
         {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": '{"a": 2'}},
@@ -200,4 +201,4 @@ def test_an_error_inside_a_stream_is_an_error() -> None:
 @pytest.mark.parametrize("name", ["messages", "stream", "system", "tools"])
 def test_fields_that_follow_from_the_call_are_refused(name: str) -> None:
     with pytest.raises(OptionError, match=name):
-        ChatAnthropic("claude", **{name: True})
+        ChatAnthropic("claude", **cast("dict[str, Any]", {name: True}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -21,7 +22,7 @@ def test_a_file_that_does_not_exist_is_refused_when_the_model_is_asked() -> None
 @pytest.mark.parametrize("option", ["context", "threads", "max_tokens"])
 def test_a_number_below_one_is_refused(option: str) -> None:
     with pytest.raises(OptionError, match=option):
-        LocalModel("a.gguf", **{option: 0})
+        LocalModel("a.gguf", **cast("dict[str, Any]", {option: 0}))
 
 
 def test_a_template_that_is_no_template_is_refused() -> None:

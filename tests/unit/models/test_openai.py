@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -43,7 +43,8 @@ def piece(finish: str | None = None, **delta: Any) -> dict[str, Any]:
 
 
 def model(server: ProviderServer, **options: Any) -> ChatOpenAI:
-    return ChatOpenAI("m", api_key="secret", base_url=f"{server.url}/v1", **{"max_retries": 0, **options})
+    defaults: dict[str, Any] = {"max_retries": 0, **options}
+    return ChatOpenAI("m", api_key="secret", base_url=f"{server.url}/v1", **defaults)
 
 
 def ask(answers: list[Answer], **options: Any) -> AIMessage:
@@ -182,7 +183,7 @@ def test_a_call_in_the_text_is_read_where_that_was_asked_for() -> None:
 
 
 def test_a_stream_adds_up_to_the_reply() -> None:
-    frames = [
+    frames: list[Any] = [
         piece(role="assistant", content="so "),
         piece(content="be it"),
         piece(tool_calls=[{"index": 0, "id": "c1", "function": {"name": "add", "arguments": '{"a": 2,'}}]),
@@ -298,7 +299,7 @@ def test_openai_itself_gets_the_new_name_of_the_limit(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("name", ["messages", "model", "stream", "tools"])
 def test_fields_that_follow_from_the_call_are_refused(name: str) -> None:
     with pytest.raises((OptionError, TypeError)):
-        ChatOpenAI("m", **{name: True})
+        ChatOpenAI("m", **cast("dict[str, Any]", {name: True}))
 
 
 def test_several_answers_at_once_are_refused() -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from support.data import full_data
 
+from support.data import full_data
 from support.provider_server import Served, Stream, provider_server
 from surehand import AIMessage, ChatAnthropic, ChatOpenAI
 from surehand.concurrency import run_sync
@@ -39,13 +38,11 @@ def _records(folder: Path, file: str, api: str) -> list[Record]:
 
 def _has_choices(record: Record) -> bool:
     """Whether several alternative answers were asked for, which no model of ours does."""
-    payloads = [record["response"]] if "response" in record else [event["data"] for event in record["events"]]
-    return any(
-        choice.get("index")
-        for payload in payloads
-        if isinstance(payload, dict)
-        for choice in payload.get("choices") or []
-    )
+    payloads: list[Any] = [record["response"]] if "response" in record else [e["data"] for e in record["events"]]
+    found: list[Any] = [
+        cast("Record", payload).get("choices") or [] for payload in payloads if isinstance(payload, dict)
+    ]
+    return any(choice.get("index") for choices in found for choice in choices)
 
 
 def _expected(record: Record) -> list[tuple[str | None, str, Any]]:
