@@ -1,8 +1,8 @@
 """What may stand between two tokens without meaning anything: blanks, comments, line breaks escaped once too often.
 
-A comment is the one relaxation that leaves text out, so it is held to what can be nothing but a comment. ``7 // 2`` is a division,
-``[#fff]`` a colour, ``[/*, */]`` two patterns, ``{ // same as before }`` a placeholder, and ``// ...`` stands for what the model did
-not write down. All of them are refused.
+A comment is the one relaxation that leaves text out, so it is held to what can be nothing but a comment. ``7 // 2``
+is a division, ``[#fff]`` a colour, ``[/*, */]`` two patterns, ``{ // same as before }`` a placeholder, and ``// ...``
+stands for what the model did not write down. All of them are refused.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from surehand.grammar._faults import Fault
 __all__ = ["Blanks", "Place"]
 
 _BLANKS: Final = re.compile(r"[ \t\n\r]*+")
-# Before a letter the two characters could be the start of a word: \name is no line break and "ame".
+# Before a letter the two characters could begin a word: \name is no line break and "ame".
 _LITERAL_BREAKS: Final = re.compile(r"(?:\\[ntr])++(?=[^\w$]|\d|$|(?:true|false|null|None|True|False)(?![\w$]))")
 # Line ends of other scripts stay outside the comment and are refused there: JavaScript ends the comment, Python does not.
 _LINE: Final = re.compile("(?://|#)[^\n\r\u2028\u2029]*+")

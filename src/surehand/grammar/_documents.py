@@ -1,40 +1,45 @@
 """What may stand round the value: marks, fences, tags, quotes, and the value once more.
 
-Text before or after the value is never dropped because it looks unimportant. It has to be one of the known marks, which carry nothing.
+Text before or after the value is never dropped because it looks unimportant. It has to be one of the known marks,
+which carry nothing.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from surehand.grammar import relaxations
 from surehand.grammar._blanks import Place
 from surehand.grammar._faults import Fault
+from surehand.grammar._kinds import is_list, is_object, kind_of, same_value
 from surehand.grammar._plain import NOT_PLAIN, is_well_formed, read_plain
-from surehand.grammar._scanner import Scanner, same_value
+from surehand.grammar._scanner import Scanner
 from surehand.grammar._strings import QUOTES, original_offset, python_escape, unescaped
 
-__all__ = ["kind_of", "read_object", "read_value"]
+__all__ = ["read_object", "read_value"]
 
-_TAGS: Final = tuple(
-    f"{mark}{name}>"
-    for name in ("tool_call", "tool_calls", "function_call")
-    for mark in ("<", "</")
-) + ("<|python_tag|>", "<|tool_call|>")
+_TAGS: Final = (
+    "<tool_call>",
+    "</tool_call>",
+    "<tool_calls>",
+    "</tool_calls>",
+    "<function_call>",
+    "</function_call>",
+    "<|python_tag|>",
+    "<|tool_call|>",
+)
 _OPENING_TAG: Final = re.compile(r"<(?:tool_calls?|function_call|\|python_tag\||\|tool_call\|)>")
 _TAG: Final = re.compile(r"</?(?:tool_calls?|function_call)>|<\|(?:python_tag|tool_call)\|>")
 _LONGEST_TAG: Final = max(map(len, _TAGS))
 
-_VALUE_STARTS: Final = "{\\[\"'(“‘＂＇｛［"
-# The info string is a line of its own, or one word before a value on the same line.
-_FENCE: Final = re.compile(
-    rf"`{{3,}}+(?:[^`\r\n{_VALUE_STARTS[:1]}\\\[\"'(“‘＂＇｛［]*+[\r\n]|[\w+.#-]*+[ \t]*+(?=[{{\\\[\"'(“‘＂＇｛［]))"
-)
+# The info string is a line of its own, or one word before a value on the same line; it has no mark of a value.
+_FENCE: Final = re.compile(r"`{3,}+(?:[^`\r\n{\\\[\"'(“‘＂＇｛［]*+[\r\n]|[\w+.#-]*+[ \t]*+(?=[{\\\[\"'(“‘＂＇｛［]))")
 _FENCE_END: Final = re.compile(r"`++")
 _SURPLUS: Final = re.compile(r"[}\]｝］]++")
 _ESCAPED: Final = re.compile(r"[{\[](?:[ \t\n\r]|\\[ntr])*+\\++\"")
 _WORD: Final = re.compile(r"[^\W\d]\w*+")
+_LONE_WORDS: Final = frozenset({"null", "None", "true", "True", "false", "False"})
 _MAX_LEVELS: Final = 2
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
@@ -49,30 +54,17 @@ def read_object(text: str, *, repairs: dict[str, None], level: int = 0) -> dict[
     if value is None and not level:
         repairs[relaxations.NO_ARGUMENTS] = None
         return {}
-    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):  # pyright: ignore[reportUnknownArgumentType] - JSON
+    if is_list(value) and len(value) == 1 and is_object(value[0]):
         repairs[relaxations.SINGLE_ITEM_LIST] = None
-        value = value[0]  # pyright: ignore[reportUnknownVariableType] - JSON
-    if not isinstance(value, dict):
+        value = value[0]
+    if not is_object(value):
         raise Fault(f"they must be an object, got {kind_of(value)}", at=None)
-    return value  # pyright: ignore[reportUnknownVariableType] - JSON
+    return value
 
 
 def read_value(text: str, *, repairs: dict[str, None]) -> Any:
     """The one value that ``text`` is, or Fault."""
     return _read(text, repairs=repairs, level=0, wants_object=False)
-
-
-def kind_of(value: object) -> str:
-    """The value's kind in JSON's words, with an article."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    if isinstance(value, int | float):
-        return "a number"
-    if isinstance(value, str):
-        return "a text"
-    return "a list" if isinstance(value, list | tuple) else f"a value of type {type(value).__name__}"
 
 
 def _read(text: str, *, repairs: dict[str, None], level: int, wants_object: bool) -> Any:
@@ -84,7 +76,7 @@ def _read(text: str, *, repairs: dict[str, None], level: int, wants_object: bool
         raise Fault("half a surrogate pair is no character", at=found and found.start())
     document = _Document(text, level=level, wants_object=wants_object)
     value = document.read()
-    document.check_escapes()
+    document.check_delimiters()
     repairs.update(document.repairs)
     return value
 
@@ -110,21 +102,28 @@ class _Document:
             return self._escaped(at)
         if self.wants_object and char in QUOTES:
             return self._encoded(at)
-        if self.wants_object and (word := _WORD.match(self.text, at)) and word[0] not in ("null", "None", "true", "false"):
-            raise Fault("other text stands where the object should begin: send the object alone", at=at)
+        if self.wants_object:
+            self._check_start(at)
         value, end = self.scanner.read(at)
-        if isinstance(value, dict):
-            value, end = self._repeated(value, end)  # pyright: ignore[reportUnknownArgumentType] - JSON
-        self._leave(end, closers=isinstance(value, dict))
+        if is_object(value):
+            value, end = self._repeated(value, end)
+        self._leave(end, closers=is_object(value))
         return value
 
-    def check_escapes(self) -> None:
-        """Refuses an escape of Python's in a text that is not, and one that Python reads differently in a text that is."""
+    def _check_start(self, at: int) -> None:
+        word = _WORD.match(self.text, at)
+        if word and word[0] not in _LONE_WORDS:
+            raise Fault("other text stands where the object should begin: send the object alone", at=at)
+
+    def check_delimiters(self) -> None:
+        """Refuses escapes and quotes of which only the whole text shows that they can be read in two ways."""
         strings = self.scanner.strings
         is_python = bool(_PYTHON_MARKS & self.repairs.keys())
         at = strings.literal_at if is_python else strings.python_at
         if at is not None:
             raise python_escape(self.text, at)
+        if quote := strings.doubtful_quote():
+            raise Fault(f"the quote {quote} ends strings and stands in others: use plain double quotes", at=None)
 
     def _skip(self, at: int) -> int:
         return self.scanner.blanks.skip(at, Place.OUTSIDE)
@@ -197,19 +196,21 @@ class _Document:
         while (at := self._skip(at)) < len(self.text):
             if closers and (found := _SURPLUS.match(self.text, at)):
                 self._check_surplus(at)
+                at = found.end()
             elif found := _TAG.match(self.text, at):
                 self.repairs[relaxations.CALL_TAGS] = None
+                at = found.end()
             elif found := _FENCE_END.match(self.text, at):
                 self.repairs[relaxations.CODE_FENCE] = None
+                at = found.end()
             elif self._is_cut_tag(at):
                 self.repairs[relaxations.CALL_TAGS] = None
                 return
             else:
                 self._refuse_rest(at)
-            at = found.end()
 
     def _check_surplus(self, at: int) -> None:
-        """Refuses closers that close something: a bracket in a string or a comment that was meant to open, or an earlier object."""
+        """Refuses closers that may close a bracket which got into a string or a comment, or one of several objects."""
         self.repairs[relaxations.SURPLUS_CLOSERS] = None
         behind = self.text[at:]
         is_surplus = all(
@@ -220,9 +221,10 @@ class _Document:
 
     def _is_cut_tag(self, at: int) -> bool:
         rest = self.text[at : at + _LONGEST_TAG + 1].rstrip()
-        return self.scanner.blanks.skip_blanks(at + len(rest)) == len(self.text) and any(tag.startswith(rest) for tag in _TAGS)
+        is_last = self.scanner.blanks.skip_blanks(at + len(rest)) == len(self.text)
+        return is_last and any(tag.startswith(rest) for tag in _TAGS)
 
-    def _refuse_rest(self, at: int) -> None:
+    def _refuse_rest(self, at: int) -> NoReturn:
         if self.text[at] in "{[｛［":
             raise Fault("a second JSON value stands behind the first: send one call per object", at=at)
         if self.text[at] in ":：":

@@ -8,8 +8,9 @@ from typing import Any, TypeVar, cast
 
 from surehand.errors import MalformedArguments
 from surehand.grammar import relaxations
-from surehand.grammar._documents import kind_of, read_object, read_value
+from surehand.grammar._documents import read_object, read_value
 from surehand.grammar._faults import Fault, malformed
+from surehand.grammar._kinds import is_object, kind_of
 from surehand.grammar._mappings import copy_mapping
 from surehand.grammar._plain import NOT_PLAIN, read_plain
 from surehand.grammar.limits import MAX_LENGTH
@@ -36,7 +37,8 @@ def parse_arguments(raw: object) -> ParsedArguments:
         raw: Text, UTF-8 bytes, a mapping (copied), or None for no arguments.
 
     Raises:
-        MalformedArguments: ``raw`` is not exactly one object, not even after the lossless relaxations. Nothing else is raised.
+        MalformedArguments: ``raw`` is not exactly one object, not even after the lossless relaxations.
+            Nothing else is raised.
 
     Example:
         >>> parse_arguments("{'city': 'Paris', 'days': 3,}")
@@ -48,7 +50,7 @@ def parse_arguments(raw: object) -> ParsedArguments:
         if not text:  # what many providers send for a tool without parameters
             return ParsedArguments({}, (relaxations.NO_ARGUMENTS,))
         value = read_plain(text) if len(text) <= MAX_LENGTH else NOT_PLAIN
-        if type(value) is dict:
+        if is_object(value):
             return ParsedArguments(value)
         return _guarded(lambda: _from_text(text), text)
     return _guarded(lambda: _from_object(raw), "")
@@ -77,7 +79,9 @@ def _guarded(read: Callable[[], T], text: str) -> T:
     except Fault as fault:
         raise malformed(fault, text) from None
     except (RecursionError, MemoryError) as error:
-        raise MalformedArguments(reason="they are too large or too deeply nested to be read here", length=len(text)) from error
+        raise MalformedArguments(
+            reason="they are too large or too deeply nested to be read here", length=len(text)
+        ) from error
 
 
 def _from_text(text: str) -> ParsedArguments:
@@ -92,10 +96,10 @@ def _from_object(raw: object) -> ParsedArguments:
         return ParsedArguments({}, (relaxations.NO_ARGUMENTS,))
     try:
         if isinstance(raw, bytes | bytearray | memoryview):
-            return parse_arguments(_decoded(raw))
+            return parse_arguments(_decoded(bytes(raw)))  # pyright: ignore[reportUnknownArgumentType] - any view
         if isinstance(raw, Mapping):
             repairs: dict[str, None] = {}
-            copy = copy_mapping(cast("Mapping[Any, Any]", raw), repairs=repairs)
+            copy = copy_mapping(raw, repairs=repairs)  # pyright: ignore[reportUnknownArgumentType] - any mapping
             return ParsedArguments(copy, tuple(repairs))
         kind = kind_of(raw)
     except (Fault, MalformedArguments, RecursionError):
@@ -110,11 +114,11 @@ def _check_length(text: str) -> None:
         raise Fault(f"a text of {len(text)} characters is too long, at most {MAX_LENGTH} are read", at=None)
 
 
-def _decoded(raw: bytes | bytearray | memoryview) -> str:
+def _decoded(raw: bytes) -> str:
     size = len(raw)
     if size > 4 * MAX_LENGTH:
         raise Fault(f"a text of {size} bytes is too long, at most {MAX_LENGTH} characters are read", at=None)
     try:
-        return bytes(raw).decode()
+        return raw.decode()
     except UnicodeDecodeError as error:
         raise MalformedArguments(reason="the bytes are not UTF-8 text", position=error.start, length=size) from error

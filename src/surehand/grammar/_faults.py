@@ -14,7 +14,7 @@ _WORD: Final = 40
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-class Fault(Exception):  # noqa: N818 - never leaves the package
+class Fault(Exception):
     """A text is refused; ``at`` is the spot in the text that was read, which need not be the original."""
 
     def __init__(self, reason: str, *, at: int | None, is_cut_off: bool = False) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from surehand.grammar import relaxations
 from surehand.grammar._faults import Fault, clipped
+from surehand.grammar._kinds import is_list
 from surehand.grammar._plain import is_well_formed
 from surehand.grammar.limits import MAX_DEPTH, MAX_DIGITS, MAX_LENGTH
 
@@ -49,15 +50,15 @@ class _Copying:
         return copy
 
     def _value(self, value: Any) -> Any:
-        kind = type(value)
-        if kind is str:
+        if isinstance(value, str):
             self._check_text(value)
         elif isinstance(value, Mapping):
             return self.members(value)  # pyright: ignore[reportUnknownArgumentType] - JSON
-        elif isinstance(value, list) or kind is tuple:
-            if kind is tuple:
-                self.repairs[relaxations.TUPLES] = None
+        elif is_list(value):
             return self._items(value)
+        elif type(value) is tuple:
+            self.repairs[relaxations.TUPLES] = None
+            return self._items(value)  # pyright: ignore[reportUnknownArgumentType] - any tuple
         elif isinstance(value, float):
             if not isfinite(value):
                 raise Fault(f"{value!r} is no JSON number", at=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from math import isinf
-from typing import Final
+from typing import Final, Self
 
 from surehand.grammar.limits import MAX_DIGITS
 
@@ -29,7 +29,7 @@ class ExactFloat(float):
     literal: str
     """The number as it was sent."""
 
-    def __new__(cls, literal: str) -> ExactFloat:
+    def __new__(cls, literal: str) -> Self:
         number = super().__new__(cls, literal)
         number.literal = literal
         return number

@@ -1,7 +1,8 @@
 """The short way: text that is JSON already is left to the standard library and comes out as it is.
 
-`read_plain` only ever says yes or no. Whatever it does not take, for whatever reason, goes to the scanner, which alone decides
-and names the fault. One decoder is built here for good: ``json.loads`` with hooks would build one per call.
+`read_plain` only ever says yes or no. Whatever it does not take, for whatever reason, goes to the scanner, which
+alone decides and names the fault. One decoder is built here for good: ``json.loads`` with hooks would build one per
+call.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any, Final, NoReturn
 
+from surehand.grammar._kinds import is_list, is_object
 from surehand.grammar._numbers import to_float
 from surehand.grammar.limits import MAX_DEPTH, MAX_DIGITS
 
@@ -49,15 +51,7 @@ def read_plain(text: str) -> Any:
         value, end = _decoder.raw_decode(text, start)
     except (ValueError, RecursionError, MemoryError):
         return NOT_PLAIN
-    if end != len(text) and text[end:].strip(_BLANKS):
-        return NOT_PLAIN
-    if not (text.isascii() or is_well_formed(text)):
-        return NOT_PLAIN
-    if "\\u" in text and _SURROGATE_ESCAPE.search(text) and not _is_clean(value):
-        return NOT_PLAIN
-    if text.count("[") + text.count("{") > MAX_DEPTH and _is_too_deep(value):
-        return NOT_PLAIN
-    return value
+    return value if _is_whole(text, end) and _is_clean(text, value) and _is_shallow(text, value) else NOT_PLAIN
 
 
 def is_well_formed(text: str) -> bool:
@@ -71,32 +65,43 @@ def _may_stall(text: str) -> bool:
     return (limit == 0 or limit > MAX_DIGITS) and _LONG_NUMBER.search(text) is not None
 
 
-def _is_clean(value: Any) -> bool:
-    """Whether no string in ``value`` has half a surrogate pair."""
+def _is_whole(text: str, end: int) -> bool:
+    return end == len(text) or not text[end:].strip(_BLANKS)
+
+
+def _is_clean(text: str, value: Any) -> bool:
+    """Whether no string has half a surrogate pair, neither as it is nor made by an escape."""
+    if not is_well_formed(text):
+        return False
+    return "\\u" not in text or _SURROGATE_ESCAPE.search(text) is None or _has_clean_strings(value)
+
+
+def _has_clean_strings(value: Any) -> bool:
     rest = [value]
     while rest:
         item = rest.pop()
         if isinstance(item, str):
             if not is_well_formed(item):
                 return False
-        elif isinstance(item, dict):
-            rest.extend(item)  # pyright: ignore[reportUnknownArgumentType] - JSON
-            rest.extend(item.values())  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType] - JSON
-        elif isinstance(item, list):
-            rest.extend(item)  # pyright: ignore[reportUnknownArgumentType] - JSON
+        elif is_object(item):
+            rest.extend(item)
+            rest.extend(item.values())
+        elif is_list(item):
+            rest.extend(item)
     return True
 
 
-def _is_too_deep(value: Any) -> bool:
-    level: list[Any] = [value]
+def _is_shallow(text: str, value: Any) -> bool:
+    """Whether the brackets are nested within the limit; counting them settles nearly every text."""
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return True
+    level = [value]
     for _ in range(MAX_DEPTH):
-        level = [item for outer in level for item in _items(outer) if isinstance(item, dict | list)]
+        level = [item for outer in level for item in _items(outer) if is_object(item) or is_list(item)]
         if not level:
-            return False
-    return True
+            return True
+    return False
 
 
-def _items(value: Any) -> Sequence[Any]:
-    if isinstance(value, dict):
-        return list(value.values())  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType, reportUnknownVariableType] - JSON
-    return value if isinstance(value, list) else ()  # pyright: ignore[reportUnknownVariableType] - JSON
+def _items(value: Any) -> Iterable[Any]:
+    return value.values() if is_object(value) else value

@@ -1,8 +1,9 @@
 """One value, read from left to right without recursion.
 
-The loop keeps the open brackets on a stack of its own, so that depth is a rule and not a crash. Each token is tried first with
-one pattern for the form that JSON gives it; only what does not match goes the slow way through comments, other quotes and words.
-Every pattern is possessive and starts at a fixed offset: the work is linear in the text, whatever the text is.
+The loop keeps the open brackets on a stack of its own, so that depth is a rule and not a crash. Each token is tried
+first with one pattern for the form that JSON gives it; only what does not match goes the slow way through comments,
+other quotes and words. Every pattern is possessive and starts at a fixed offset: the work is linear in the text,
+whatever the text is.
 """
 
 from __future__ import annotations
@@ -13,23 +14,24 @@ from typing import Any, Final, NoReturn
 from surehand.grammar import relaxations
 from surehand.grammar._blanks import Blanks, Place
 from surehand.grammar._faults import Fault, clipped
+from surehand.grammar._kinds import same_value
 from surehand.grammar._numbers import NumberError, to_float, to_int
 from surehand.grammar._strings import QUOTES, Strings
 from surehand.grammar.limits import MAX_DEPTH
 
-__all__ = ["Scanner", "same_value"]
+__all__ = ["Scanner"]
 
 _PLAIN_VALUE: Final = re.compile(
     r"[ \t\n\r]*+(?:"
-    r'"([^"\\\x00-\x1f]*+)"'
-    r"|(-?(?:0|[1-9][0-9]*+))(\.[0-9]++)?+([eE][+-]?[0-9]++)?+(?=[,\]}) \t\n\r，])"
-    r"|(true|false|null|True|False|None)(?=[,\]}) \t\n\r，])"
-    r"|([{\[(])[ \t\n\r]*+(?=[\"'{\[0-9])"
-    r"|'([^'\\\x00-\x1f]*+)'"
+    r'"(?P<text>[^"\\\x00-\x1f]*+)"'
+    r"|(?P<integer>-?(?:0|[1-9][0-9]*+))(\.[0-9]++)?+([eE][+-]?[0-9]++)?+(?=[,\]}) \t\n\r，])"
+    r"|(?P<word>true|false|null|True|False|None)(?=[,\]}) \t\n\r，])"
+    r"|(?P<bracket>[{\[(])[ \t\n\r]*+(?=[\"'{\[0-9])"
+    r"|'(?P<single>[^'\\\x00-\x1f]*+)'"
     r")"
 )
 _PLAIN_KEY: Final = re.compile(
-    r"[ \t\n\r]*+(?:\"([^\"\\\x00-\x1f]*+)\"|'([^'\\\x00-\x1f]*+)')[ \t\n\r]*+:"
+    r"[ \t\n\r]*+(?:\"(?P<text>[^\"\\\x00-\x1f]*+)\"|'(?P<single>[^'\\\x00-\x1f]*+)')[ \t\n\r]*+:"
 )
 _PLAIN_NEXT: Final = re.compile(r"[ \t\n\r]*+(?:([\]}])|,[ \t\n\r]*+(?=[\"'{\[0-9]))")
 _NUMBER: Final = re.compile(r"([+-]?)(?:(?:0|[1-9][0-9]*+)(\.[0-9]++)?+|(\.[0-9]++))([eE][+-]?[0-9]++)?+")
@@ -39,7 +41,9 @@ _WORD: Final = re.compile(r"(?:[^\W\d]|\$)[\w$]*+")
 _JSON_WORDS: Final[dict[str, Any]] = {"true": True, "false": False, "null": None}
 _PYTHON_WORDS: Final[dict[str, Any]] = {"True": True, "False": False, "None": None}
 _WORDS: Final[dict[str, Any]] = _JSON_WORDS | _PYTHON_WORDS
-_NO_NUMBERS: Final = frozenset({"NaN", "Infinity", "nan", "inf", "-Infinity", "-NaN", "-nan", "-inf", "+Infinity", "+inf"})
+_NO_NUMBERS: Final = frozenset(
+    {"NaN", "Infinity", "nan", "inf", "-Infinity", "-NaN", "-nan", "-inf", "+Infinity", "+inf"}
+)
 
 _CLOSERS: Final = {"{": "}", "[": "]", "(": ")"}
 _FULL_WIDTH: Final = {"｛": "{", "｝": "}", "［": "[", "］": "]", "：": ":", "，": ","}
@@ -98,19 +102,22 @@ class Scanner:
         found = _PLAIN_VALUE.match(self.text, at) if stack else None
         if found is None:
             return self._begin_slowly(at, stack)
-        kind = found.lastindex
-        if kind == 1:
-            return found[1], found.end(), False
-        if kind == 2:
-            return self._checked(to_int, found[2], at=found.start(2)), found.end(), False
-        if kind == 5:
-            return self._known_word(found[5]), found.end(), False
-        if kind == 6:
-            return self._open(found[6], found.start(6), found.end(), stack)
-        if kind == 7:
+        kind = found.lastgroup
+        if kind == "bracket":
+            return self._open(found["bracket"], found.start("bracket"), found.end(), stack)
+        if kind == "text":
+            value: Any = found["text"]
+        elif kind == "single":
             self.repairs[relaxations.SINGLE_QUOTES] = None
-            return found[7], found.end(), False
-        return self._checked(to_float, self.text[found.start(2) : found.end()], at=found.start(2)), found.end(), False
+            value = found["single"]
+        elif kind == "word":
+            value = self._known_word(found["word"])
+        elif kind == "integer":
+            value = self._checked(to_int, found["integer"], at=found.start("integer"))
+        else:  # the groups for fraction and exponent have no name
+            start = found.start("integer")
+            value = self._checked(to_float, self.text[start : found.end()], at=start)
+        return value, found.end(), False
 
     def _begin_slowly(self, at: int, stack: list[_Frame]) -> tuple[Any, int, bool]:
         at = self.blanks.skip(at, Place.BEFORE_VALUE) if stack else at
@@ -141,7 +148,7 @@ class Scanner:
         return None, (inside if frame.members is None else self._key(inside, frame)), True
 
     def _check_bare_breaks(self, start: int, end: int, frame: _Frame) -> None:
-        """In ``[\\n]`` the line break could be the item itself, only without its quotes."""
+        r"""In ``[\n]`` the line break could be the item itself, only without its quotes."""
         if frame.members is None and self.text.find("\\", start, end) >= 0:
             raise Fault("an escape stands where a value is expected: put text in double quotes", at=start)
 
@@ -169,7 +176,9 @@ class Scanner:
         elif same_value(members[frame.key], value):
             self.repairs[relaxations.REPEATED_KEYS] = None
         else:
-            raise Fault(f"the key {clipped(frame.key)} stands twice in one object, with different values", at=frame.key_at)
+            raise Fault(
+                f"the key {clipped(frame.key)} stands twice in one object, with different values", at=frame.key_at
+            )
 
     def _go_on(self, at: int, frame: _Frame, value: Any) -> tuple[int, bool]:
         """From behind a value to the next one in the bracket (False) or behind the closing bracket (True)."""
@@ -214,10 +223,10 @@ class Scanner:
         """Reads a key and its colon."""
         found = _PLAIN_KEY.match(self.text, at)
         if found is not None:
-            kind = found.lastindex or 1
-            frame.key_at = found.start(kind) - 1
+            kind = found.lastgroup or ""
             frame.key = found[kind]
-            if kind == 2:
+            frame.key_at = found.start(kind) - 1
+            if kind == "single":
                 self.repairs[relaxations.SINGLE_QUOTES] = None
             return found.end()
         frame.key_at = at
@@ -318,26 +327,6 @@ class Scanner:
         if at >= len(self.text):
             raise Fault(f"the text ends too early: {expected}", at=at, is_cut_off=True)
         raise Fault(f"{expected}, found {clipped(self.text[at])}", at=at)
-
-
-def same_value(one: Any, other: Any) -> bool:
-    """Whether two values are the same JSON: 1 is neither 1.0 nor true, and the order of keys says nothing."""
-    rest = [(one, other)]
-    while rest:
-        one, other = rest.pop()
-        if type(one) is not type(other):
-            return False
-        if isinstance(one, dict):
-            if one.keys() != other.keys():
-                return False
-            rest.extend((item, other[key]) for key, item in one.items())
-        elif isinstance(one, list):
-            if len(one) != len(other):
-                return False
-            rest.extend(zip(one, other, strict=True))
-        elif one != other or (isinstance(one, float) and str(one) != str(other)):
-            return False
-    return True
 
 
 def _place_after(value: Any) -> Place:

@@ -1,12 +1,13 @@
-"""Strings: which quotes may delimit one, and what a backslash means in it.
+r"""Strings: which quotes may delimit one, and what a backslash means in it.
 
-A delimiter must never leave two readings open. Straight quotes have the rule of JSON and Python: the next one of the kind that no
-backslash precedes ends the string, and what follows must be punctuation. Curly and full-width quotes come from software that turned
-*every* quote of a text into one; a different quote inside such a string shows that the guess is wrong, so it is refused.
+A delimiter must never leave two readings open. Straight quotes have the rule of JSON and Python: the next one of the
+kind that no backslash precedes ends the string, and what follows must be punctuation. Curly and full-width quotes
+come from software that turned *every* quote of a text into one; a different quote inside such a string shows that the
+guess is wrong, so it is refused.
 
-Backslashes are the harder half. ``"C:\\Users\\dave"`` has only escapes that JSON does not know, so all of them are meant as they stand.
-In ``"C:\\Users\\new"`` the ``\\n`` could be a line break as well; whoever forgot to double one backslash forgot the other too. Such a
-mixture is refused, unless Python's rule for single quotes covers it.
+Backslashes are the harder half. ``"C:\Users\dave"`` has only escapes that JSON does not know, so all of them are
+meant as they stand. In ``"C:\Users\new"`` the ``\n`` could be a line break as well; whoever forgot to double one
+backslash forgot the other too. Such a mixture is refused, unless Python's rule for single quotes covers it.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ __all__ = ["QUOTES", "Strings", "original_offset", "python_escape", "unescaped"]
 
 _SIMPLE: Final = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _UNICODE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
-_LOW: Final = re.compile(r"\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+_HIGH, _LOW, _LAST = 0xD800, 0xDC00, 0xDFFF
+"""Where the first and the second halves of surrogate pairs begin, and where they end."""
+_LOW_ESCAPE: Final = re.compile(r"\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _PYTHON: Final = re.compile(r"\\(?:x([0-9a-fA-F]{2})|U(000[0-9a-fA-F]{5}|0010[0-9a-fA-F]{4}))")
 # Octal codes, bell, vertical tab and names of characters; as text they are back references, paths and formulas.
 _PYTHONS_OWN: Final = frozenset("01234567avN")
@@ -62,29 +65,39 @@ _Pieces = list[tuple[int, str]]
 
 
 class Strings:
-    """Reads the strings of one text.
+    r"""Reads the strings of one text.
 
-    Python and JavaScript know ``\\x41`` and ``\\1``, JSON does not. In single quotes that settles it. In double quotes the rest of
-    the text decides which of them wrote it, which is known only at its end: `python_at` and `literal_at` are where the first
-    escape stands that is right only if the text is Python's, or only if it is not.
+    Python and JavaScript know ``\x41`` and ``\1``, JSON does not. In single quotes that settles it. In double quotes the
+    rest of the text decides which of them wrote it, which is known only at its end: `python_at` and `literal_at` are
+    where the first escape stands that is right only if the text is Python's, or only if it is not.
     """
 
-    __slots__ = ("literal_at", "python_at", "repairs", "text")
+    __slots__ = ("literal_at", "opened", "python_at", "repairs", "text")
 
     def __init__(self, text: str, *, repairs: dict[str, None]) -> None:
         self.text = text
         self.repairs = repairs
         self.python_at: int | None = None
         self.literal_at: int | None = None
+        self.opened: dict[str, int] = {}
 
     def read(self, at: int) -> tuple[str, int]:
         """The string whose opening quote is at ``at``, and the offset after its closing one."""
         quote = QUOTES[self.text[at]]
         if quote.relaxation:
             self.repairs[quote.relaxation] = None
+            self.opened[self.text[at]] = self.opened.get(self.text[at], 0) + 1
         pieces: _Pieces = []
         end = _Reading(self, quote, pieces).run(at + 1)
         return "".join([piece for _, piece in pieces]), end + 1
+
+    def doubtful_quote(self) -> str | None:
+        """A quote that delimits some strings of the text and stands inside others, so that either could be a mistake."""
+        for opener, times in self.opened.items():
+            count = times if opener != "＂" else 2 * times
+            if opener in "“‘＂" and self.text.count(opener) != count:
+                return opener
+        return None
 
     def pieces(self, at: int) -> _Pieces:
         """The parts of the string at ``at`` with the offsets they came from."""
@@ -102,7 +115,7 @@ def unescaped(text: str, at: int, *, repairs: dict[str, None]) -> list[tuple[int
 
 def python_escape(text: str, at: int) -> Fault:
     """The fault of an escape that Python reads in one way and JSON's readers in another."""
-    return Fault(f"the escape {text[at : at + 2]} is none of JSON's: write \\u and four digits, or \\\\ for a backslash", at=at)
+    return Fault(f"JSON has no escape {text[at : at + 2]}: write \\u and four digits, or \\\\ for a backslash", at=at)
 
 
 def original_offset(pieces: list[tuple[int, str]], at: int) -> int:
@@ -183,12 +196,12 @@ class _Reading:
         return char != '"'
 
     def _unicode(self, at: int, code: int) -> int:
-        if 0xD800 <= code < 0xDC00 and (low := _LOW.match(self.text, at + 6)):
-            return self._character(at, 0x10000 + ((code - 0xD800) << 10) + (int(low[1], 16) - 0xDC00), at + 12)
+        if _HIGH <= code < _LOW and (low := _LOW_ESCAPE.match(self.text, at + 6)):
+            return self._character(at, 0x10000 + ((code - _HIGH) << 10) + (int(low[1], 16) - _LOW), at + 12)
         return self._character(at, code, at + 6)
 
     def _character(self, at: int, code: int, end: int) -> int:
-        if 0xD800 <= code < 0xE000:
+        if _HIGH <= code <= _LAST:
             raise Fault(f"the escape {self.text[at:end]} is half a surrogate pair and no character", at=at)
         self.pieces.append((at, chr(code)))
         return end
@@ -205,7 +218,7 @@ class _Reading:
                 self.strings.repairs[relaxations.UNKNOWN_ESCAPES] = None
             self.pieces.append((at, char))
             return at + 2
-        if char in _PYTHONS_OWN:
+        if char in _PYTHONS_OWN and (char != "N" or self.text.startswith("{", at + 2)):
             if self.quote.closer == "'":
                 raise python_escape(self.text, at)
             self.strings.literal_at = at if self.strings.literal_at is None else self.strings.literal_at
