@@ -21,7 +21,7 @@ from surehand.spec.schema import ArgumentSchema
 from surehand.spec.shapes import is_object
 from surehand.spec.signature import Signature, inner_function, read_signature
 from surehand.spec.toolspec import ResponseFormat, ToolSpec
-from surehand.spec.typed_schema import AdapterSchema, ModelSchema, SignatureSchema, is_typed_kind
+from surehand.spec.typed_schema import UNUSABLE, AdapterSchema, ModelSchema, SignatureSchema, is_typed_kind
 
 __all__ = ["schema_of", "spec_from_function"]
 
@@ -115,7 +115,7 @@ def _kind_schema(kind: Any, *, tool: str, hidden: frozenset[str], whole: str | N
             return LegacySchema(kind, whole=whole)
         if is_typed_kind(kind):
             return AdapterSchema(kind, whole=whole)
-    except (TypeError, NameError, ValueError, AttributeError) as error:
+    except UNUSABLE as error:
         raise ToolDefinitionError(
             tool=tool,
             problem=f"no schema can be made of {shown(kind)} ({str(error).partition(chr(10))[0].rstrip('.')})",

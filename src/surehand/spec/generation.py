@@ -104,7 +104,9 @@ def shown_schema(directed: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in directed.items():
         if key == NAMES:
             continue
-        if key in _SCHEMA_MAPS and is_object(value):
+        if key == "$defs":
+            shown[key] = {name: _untitled(shown_schema(part)) for name, part in value.items()}
+        elif key in _SCHEMA_MAPS and is_object(value):
             shown[key] = {name: _shown_part(part) for name, part in value.items()}
         elif key in _SCHEMA_LISTS and is_array(value):
             shown[key] = [_shown_part(part) for part in value]

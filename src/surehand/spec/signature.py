@@ -141,13 +141,16 @@ def _unpacked(annotation: Any) -> Iterator[Parameter]:
     kind = get_args(annotation)[0] if get_origin(annotation) is Unpack else None
     if kind is None or not is_typeddict(kind):
         return
-    hints = typing.get_type_hints(kind, include_extras=True)
-    for name in hints:
-        annotation = hints[name]
-        while get_origin(annotation) in (typing.Required, typing.NotRequired):
-            annotation = get_args(annotation)[0]
-        default = UNSET if name in kind.__required_keys__ else MISSING
-        yield Parameter(name=name, annotation=annotation, default=default)
+    for name, hint in typing.get_type_hints(kind, include_extras=True).items():
+        # with postponed annotations __required_keys__ does not know of NotRequired
+        is_required = name in kind.__required_keys__ and get_origin(hint) is not typing.NotRequired
+        yield Parameter(name=name, annotation=_unmarked(hint), default=UNSET if is_required else MISSING)
+
+
+def _unmarked(annotation: Any) -> Any:
+    while get_origin(annotation) in (typing.Required, typing.NotRequired):
+        annotation = get_args(annotation)[0]
+    return annotation
 
 
 class _Missing(Unset):

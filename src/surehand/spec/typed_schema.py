@@ -23,9 +23,9 @@ from surehand.spec.problems import problems_of
 from surehand.spec.schema import ArgumentSchema, SchemaMismatch
 from surehand.spec.signature import MISSING, Parameter, Signature
 
-__all__ = ["AdapterSchema", "ModelSchema", "SignatureSchema", "is_typed_kind"]
+__all__ = ["UNUSABLE", "AdapterSchema", "ModelSchema", "SignatureSchema", "is_typed_kind"]
 
-_UNUSABLE: Final = (PydanticUserError, TypeError, NameError, ValueError, AttributeError)
+UNUSABLE: Final = (PydanticUserError, TypeError, NameError, ValueError, AttributeError)
 """What pydantic raises on types it cannot make a schema of."""
 
 
@@ -200,13 +200,13 @@ class _Fields:
         config = ConfigDict(extra="ignore", protected_namespaces=())
         try:
             return create_model(self.tool, __config__=config, **definitions)
-        except _UNUSABLE as error:
+        except UNUSABLE as error:
             raise self._blame(error) from error
 
     def directed(self) -> dict[str, Any]:
         try:
             return directed_schema(self.model)
-        except _UNUSABLE as error:
+        except UNUSABLE as error:
             raise self._blame(error) from error
 
     def _blame(self, error: Exception) -> ToolDefinitionError:
@@ -214,7 +214,7 @@ class _Fields:
         for parameter in self.parameters:
             try:
                 directed_schema(TypeAdapter(accepted(parameter.annotation)))
-            except _UNUSABLE as own:
+            except UNUSABLE as own:
                 return _unusable(self.tool, parameter, own)
         return ToolDefinitionError(
             tool=self.tool,
@@ -308,7 +308,7 @@ def _others(signature: Signature, *, tool: str) -> TypeAdapter[dict[str, Any]] |
         kind: Any = types.GenericAlias(dict, (str, accepted(signature.extras)))
         adapter: TypeAdapter[dict[str, Any]] = TypeAdapter(kind)
         return adapter
-    except _UNUSABLE as error:
+    except UNUSABLE as error:
         raise _unusable(tool, Parameter(name="**kwargs", annotation=signature.extras), error) from error
 
 

@@ -1,0 +1,336 @@
+from __future__ import annotations
+
+import enum
+import threading
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+import pytest
+import typing_extensions
+from pydantic import AliasPath, BaseModel, ConfigDict, Field, RootModel, SecretStr, field_validator, model_validator
+from support.arguments import complaints, delivered, refused, valid, values
+
+from surehand.errors import ToolDefinitionError
+from surehand.spec import InjectedToolArg, schema_of, spec_from_function
+
+AWKWARD = ["schema", "copy", "json", "model_config", "validate", "dict", "model_fields", "construct", "_private", "__x"]
+
+
+@pytest.mark.parametrize("name", [*AWKWARD, "title", "class_", "model_name", "description"])
+def test_a_parameter_may_have_any_name(name: str) -> None:
+    scope: dict[str, Any] = {}
+    exec(f"def tool({name}: int, schema_: str = '') -> int:\n    return {name}\n", scope)
+
+    assert delivered(scope["tool"], {name: "3"}) == 3
+    assert list(schema_of(scope["tool"]).json_schema["properties"]) == [name, "schema_"]
+    assert complaints(scope["tool"], {}) == [f"$.{name}: missing, expected an integer"]
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Size(NamedTuple):
+    width: int
+    height: int = 1
+
+
+@dataclass
+class Node:
+    value: int
+    children: list[Node] = field(default_factory=list)
+
+
+class Movie(typing_extensions.TypedDict):
+    title: str
+    year: typing_extensions.NotRequired[int]
+
+
+@pytest.mark.parametrize(
+    "annotation,given,wanted",
+    [
+        (Colour, "red", Colour.RED),
+        (Size, [2, 3], Size(2, 3)),
+        (Node, {"value": 1, "children": [{"value": "2"}]}, Node(1, [Node(2)])),
+        (Movie, {"title": "x"}, {"title": "x"}),
+        (timedelta, "PT90S", timedelta(seconds=90)),
+        (uuid.UUID, str(uuid.UUID(int=1)), uuid.UUID(int=1)),
+        (Decimal, "0.10", Decimal("0.10")),
+        (Path, "a/b", Path("a/b")),
+        (frozenset[int], [1, 2], frozenset({1, 2})),
+        (tuple[int, str], [1, "a"], (1, "a")),
+        (tuple[int, ...], [1, 2], (1, 2)),
+        (bytes, "abc", b"abc"),
+        (dict[str, Colour], {"a": "blue"}, {"a": Colour.BLUE}),
+        (Sequence[int], [1], [1]),
+        (int | None, None, None),
+        (Literal[1, "a"], "a", "a"),
+        (bool | int, True, True),
+        (float, 3, 3.0),
+        (Any, {"a": [1]}, {"a": [1]}),
+    ],
+)
+def test_values_are_delivered_as_the_declared_type(annotation: Any, given: Any, wanted: Any) -> None:
+    def tool(x: Any) -> Any:
+        return x
+
+    tool.__annotations__["x"] = annotation
+    found = delivered(tool, {"x": given})
+
+    assert (found, type(found)) == (wanted, type(wanted))
+
+
+def test_a_default_is_fresh_in_every_call() -> None:
+    def tool(items: list[int] = []) -> list[int]:  # noqa: B006 - what users write
+        items.append(1)
+        return items
+
+    assert [delivered(tool, {}), delivered(tool, {})] == [[1], [1]]
+
+
+def test_a_default_that_cannot_be_copied_is_shared() -> None:
+    lock = threading.Lock()
+
+    def tool(a: int = 1, lock: Any = lock) -> Any:
+        return lock
+
+    assert delivered(tool, {}) is lock
+
+
+def test_descriptions_come_from_annotations_before_docstrings() -> None:
+    def tool(
+        a: Annotated[int, "from text"],
+        b: Annotated[int, Field(description="from field")],
+        c: int,
+        d: Annotated[int, typing_extensions.Doc("from doc")],
+        schema: int,
+    ) -> None:
+        """Tool.
+
+        Args:
+            a: from docstring
+            b: from docstring
+            c: from docstring
+            schema: from docstring
+            unknown: nothing
+        """
+
+    found = {name: part["description"] for name, part in schema_of(tool).json_schema["properties"].items()}
+
+    assert found == {
+        "a": "from text",
+        "b": "from field",
+        "c": "from docstring",
+        "d": "from doc",
+        "schema": "from docstring",
+    }
+
+
+def test_a_field_given_as_the_default_says_everything() -> None:
+    def tool(n: int = Field(3, ge=1, description="how many")) -> int:
+        return n
+
+    assert schema_of(tool).json_schema["properties"]["n"] == {
+        "type": "integer",
+        "minimum": 1,
+        "default": 3,
+        "description": "how many",
+    }
+    assert delivered(tool, {}) == 3
+    assert complaints(tool, {"n": 0}) == ["$.n: must be at least 1, got the number 0"]
+
+
+def test_an_alias_on_a_parameter_is_its_wire_name() -> None:
+    def tool(age: Annotated[int, Field(alias="p_age")]) -> int:
+        return age
+
+    assert list(schema_of(tool).json_schema["properties"]) == ["p_age"]
+    assert [delivered(tool, {name: 3}) for name in ("p_age", "age", "pAge")] == [3, 3, 3]
+
+
+def test_no_title_is_generated_and_properties_called_title_stay() -> None:
+    class Inner(BaseModel):
+        title: str
+        colour: Colour
+
+    class Args(BaseModel):
+        inner: Inner
+        title: str = Field(title="The title")
+
+    schema = schema_of(Args).json_schema
+
+    assert schema["properties"]["title"] == {"type": "string", "title": "The title"}
+    assert "title" not in schema
+    assert "title" not in schema["$defs"]["Inner"]
+    assert "title" not in schema["$defs"]["Colour"]
+    assert list(schema["$defs"]["Inner"]["properties"]) == ["title", "colour"]
+
+
+def test_nested_aliases_accept_the_own_name_too() -> None:
+    class Inner(BaseModel):
+        age: int = Field(alias="p_age")
+
+    def tool(inner: Inner) -> int:
+        return inner.age
+
+    assert [delivered(tool, {"inner": {name: 3}}) for name in ("p_age", "age", "P-Age")] == [3, 3, 3]
+
+
+def test_an_alias_path_is_followed() -> None:
+    class Args(BaseModel):
+        first: int = Field(validation_alias=AliasPath("items", 0))
+
+    assert values(Args, {"items": [7]}) == {"first": 7}
+
+
+def test_a_model_that_allows_extras_hands_them_on() -> None:
+    class Args(BaseModel):
+        model_config = ConfigDict(extra="allow")
+
+        a: int
+
+    assert values(Args, {"a": 1, "b": 2}) == {"a": 1, "b": 2}
+
+
+def test_errors_of_the_whole_model_stand_at_the_root() -> None:
+    class Args(BaseModel):
+        low: int
+        high: int
+
+        @model_validator(mode="after")
+        def in_order(self) -> Args:
+            if self.low > self.high:
+                raise ValueError("low must not be above high")
+            return self
+
+    assert complaints(Args, {"low": 2, "high": 1}) == ["$: low must not be above high"]
+
+
+def test_the_text_of_a_validator_goes_through_word_for_word() -> None:
+    class Args(BaseModel):
+        a: int
+
+        @field_validator("a")
+        @classmethod
+        def meaningful(cls, value: int) -> int:
+            if value != 37:
+                raise ValueError("Only 37 is allowed")
+            return value
+
+    assert complaints(Args, {"a": 1}) == ["$.a: Only 37 is allowed"]
+
+
+def test_a_validator_without_a_text_still_says_something() -> None:
+    class Args(BaseModel):
+        a: int
+
+        @field_validator("a")
+        @classmethod
+        def never(cls, value: int) -> int:
+            raise ValueError
+
+    assert "got the number 1" in complaints(Args, {"a": 1})[0]
+
+
+def test_other_exceptions_of_a_validator_get_out() -> None:
+    class Args(BaseModel):
+        a: int
+
+        @field_validator("a")
+        @classmethod
+        def broken(cls, value: int) -> int:
+            raise KeyError("broken")
+
+    with pytest.raises(KeyError, match="broken"):
+        valid(Args, {"a": 1})
+
+
+def test_secrets_are_never_shown() -> None:
+    class Login(BaseModel):
+        password: SecretStr
+
+    def tool(login: Login, token: SecretStr) -> None: ...
+
+    told = refused(tool, {"login": "hunter2", "token": 12345}).for_model()
+
+    assert "hunter2" not in told
+    assert "12345" not in told
+
+
+def test_values_of_a_model_that_hides_its_input_are_never_shown() -> None:
+    class Args(BaseModel):
+        model_config = ConfigDict(hide_input_in_errors=True)
+
+        a: int
+
+    assert complaints(Args, {"a": "hunter2"}) == ["$.a: expected an integer, got a text"]
+
+
+def test_a_strict_model_takes_dates_as_json_carries_them() -> None:
+    class Args(BaseModel):
+        model_config = ConfigDict(strict=True)
+
+        when: uuid.UUID
+        n: int
+
+    assert values(Args, {"when": str(uuid.UUID(int=3)), "n": 1})["when"] == uuid.UUID(int=3)
+    assert values(Args, {"when": str(uuid.UUID(int=3)), "n": "1"})["n"] == 1
+
+
+@pytest.mark.parametrize("annotation", ["threading.Lock", "Sequence[threading.Thread]"])
+def test_a_type_that_json_cannot_carry_is_a_definition_error(annotation: str) -> None:
+    def tool(ok: int, x: Any) -> None: ...
+
+    tool.__annotations__["x"] = annotation
+
+    with pytest.raises(ToolDefinitionError, match="parameter 'x' with the annotation"):
+        spec_from_function(tool)
+
+
+def test_a_type_that_json_cannot_carry_may_be_injected() -> None:
+    def tool(ok: int, x: Annotated[threading.Thread, InjectedToolArg]) -> None: ...
+
+    assert list(schema_of(tool).json_schema["properties"]) == ["ok"]
+
+
+def test_a_root_model_is_no_object_of_arguments() -> None:
+    with pytest.raises(ToolDefinitionError, match="is a RootModel"):
+        schema_of(RootModel[list[int]])
+
+
+@pytest.mark.parametrize("thing", [3, None, "tool", int, [int]])
+def test_what_describes_no_arguments_is_refused(thing: object) -> None:
+    with pytest.raises(ToolDefinitionError, match="describes no arguments"):
+        schema_of(thing)
+
+
+def test_validated_arguments_as_json_have_defaults_and_types() -> None:
+    class Args(BaseModel):
+        a: int
+        tags: set[str] = {"x"}
+
+    assert schema_of(Args).dump_json({"a": "1"}) == '{"a":1,"tags":["x"]}'
+
+
+def test_arguments_of_a_function_as_json_have_their_own_names() -> None:
+    def tool(schema: int, b: str | None = None, **kw: int) -> None: ...
+
+    assert schema_of(tool).dump_json({"schema": 1, "c": "2"}) == '{"schema":1,"b":null,"c":2}'
+
+
+def test_a_dataclass_and_a_typed_dict_dump_as_json() -> None:
+    assert schema_of(Node).dump_json({"value": "1"}) == '{"value":1,"children":[]}'
+    assert schema_of(Movie).dump_json({"title": "x"}) == '{"title":"x"}'
+
+
+def test_a_default_of_another_type_is_no_warning() -> None:
+    def tool(a: str = None) -> None: ...  # type: ignore[assignment] # pyright: ignore # noqa: RUF013
+
+    assert schema_of(tool).dump_json({}) == '{"a":null}'
+    assert valid(tool, {"a": None}).repairs == ("left out the null at $.a, which is optional",)
