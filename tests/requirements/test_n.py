@@ -253,7 +253,14 @@ def test_N8_every_call_is_answered_whatever_fails_on_the_way() -> None:
         """Raise what cannot be told."""
         raise Rude
 
-    calls = [("rude", {}), ("crash", {}), ("nosuch", {}), ("weather", "{"), ("weather", {"days": "x"}), ("weather", {})]
+    calls: list[tuple[str, Any]] = [
+        ("rude", {}),
+        ("crash", {}),
+        ("nosuch", {}),
+        ("weather", "{"),
+        ("weather", {"days": "x"}),
+        ("weather", {}),
+    ]
     answers = _answers(ToolNode([weather, crash, rude]), *calls)
     assert [answer.tool_call_id for answer in answers] == [f"c{i}" for i in range(6)]
     assert [answer.status for answer in answers] == ["error"] * 5 + ["success"]
@@ -308,9 +315,13 @@ def test_N9_false_still_answers_what_the_model_did_wrong() -> None:
     assert [answer.status for answer in answers] == ["error"] * 3
 
 
+def _saw(error: BaseException) -> str:
+    return f"saw {error}"
+
+
 @pytest.mark.parametrize(
     ("rule", "told"),
-    [("fixed", "fixed"), (lambda error: f"saw {error}", "saw boom")],
+    [("fixed", "fixed"), (_saw, "saw boom")],
 )
 def test_N9_a_text_or_a_function_makes_the_words(rule: Any, told: str) -> None:
     assert _answers(ToolNode([crash], handle_tool_errors=rule), ("crash", {}))[0].content == told
@@ -465,7 +476,7 @@ def test_N12_calls_that_are_answered_already_are_not_run_again() -> None:
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-def test_N13_a_slow_tool_is_answered_in_time(is_async: bool) -> None:
+def test_N13_a_slow_tool_is_answered_in_time(*, is_async: bool) -> None:
     release = threading.Event()
 
     @tool(timeout=0.05)
@@ -522,9 +533,9 @@ class _ModelState(BaseModel):
     messages: list[Any]
 
 
-@pytest.mark.parametrize("make", [_State, lambda messages: _ModelState(messages=messages)])
-def test_N7_states_may_be_dataclasses_and_models(make: Any) -> None:
-    update = NODE.invoke(make([_turn(("weather", {}))]))
+@pytest.mark.parametrize("kind", [_State, _ModelState])
+def test_N7_states_may_be_dataclasses_and_models(kind: Any) -> None:
+    update = NODE.invoke(kind(messages=[_turn(("weather", {}))]))
     assert [message.content for message in update["messages"]] == ["nowhere 1"]
 
 

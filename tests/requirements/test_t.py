@@ -180,7 +180,10 @@ def log_user_action(action: str, tool_call_id: Annotated[str, InjectedToolCallId
 def test_T5_the_calls_id_is_injected_and_unseen_by_the_model() -> None:
     assert set(log_user_action.args) == {"action"}
     result = log_user_action.invoke(_call("log_user_action", {"action": "query"}, "manual_call_1"))
-    assert str(result) == "content='logged (call manual_call_1): query' name='log_user_action' tool_call_id='manual_call_1'"
+    assert (
+        str(result)
+        == "content='logged (call manual_call_1): query' name='log_user_action' tool_call_id='manual_call_1'"
+    )
 
 
 def test_T5_the_model_cannot_set_it() -> None:
@@ -207,6 +210,10 @@ def test_T6_under_a_node_it_becomes_the_answer_word_for_word() -> None:
     assert (answer.content, answer.status) == ("The id must be positive, got -1.", "error")
 
 
+def _named(error: BaseException) -> str:
+    return f"handled {type(error).__name__}"
+
+
 @pytest.mark.parametrize(
     ("rule", "told"),
     [
@@ -214,7 +221,7 @@ def test_T6_under_a_node_it_becomes_the_answer_word_for_word() -> None:
         ("Something went wrong.", "Something went wrong."),
         (ToolException, "The id must be positive, got -1."),
         ((ValueError, ToolException), "The id must be positive, got -1."),
-        (lambda error: f"handled {type(error).__name__}", "handled ToolException"),
+        (_named, "handled ToolException"),
     ],
 )
 def test_T7_a_tool_handles_its_own_errors(rule: Any, told: str) -> None:

@@ -122,4 +122,4 @@ def _registered(spec: ToolSpec, weakest: ToolOptions, override: ToolOptions) -> 
 
 
 def _normalised(name: str) -> str:
-    return _NOISE.sub("", name.strip()).strip().casefold().replace("-", "_")
+    return _NOISE.sub("", name.strip().casefold()).strip().replace("-", "_")

@@ -1,0 +1,274 @@
+"""A whole turn: order, cancellation, exceptions, events, and the two doors."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from typing import Any
+
+import pytest
+
+from surehand import AIMessage, HumanMessage, ToolException, ToolMessage, ToolNode, check_transcript, tool
+from surehand.events import CallFinished, CallProgressed, CallRetried, CallStarted, Event, LateResult
+from surehand.policy import RetryPolicy
+from surehand.spec import ToolContext
+
+variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="unset")
+
+
+def _turn(*names: str) -> AIMessage:
+    return AIMessage(tool_calls=[{"id": f"c{i}", "name": name, "args": {}} for i, name in enumerate(names)])
+
+
+@tool
+async def quick() -> str:
+    """Answer at once."""
+    return "quick"
+
+
+@tool
+async def forever() -> str:
+    """Never answer."""
+    await asyncio.Event().wait()
+    return "never"
+
+
+@tool(timeout=None)
+def where() -> str:
+    """Say which thread runs this."""
+    return str(threading.get_ident())
+
+
+def test_cancelling_the_caller_cancels_the_tools_and_leaves_a_whole_transcript() -> None:
+    ended: list[str] = []
+
+    @tool
+    async def tidy() -> str:
+        """Clean up when cancelled."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("cleaned up")
+        return "never"
+
+    turn = _turn("quick", "tidy", "forever")
+
+    async def main() -> list[ToolMessage]:
+        task = asyncio.ensure_future(ToolNode([quick, tidy, forever]).ainvoke([turn]))
+        await asyncio.sleep(0.02)
+        task.cancel()
+        try:
+            await task
+        except asyncio.CancelledError as error:
+            return error.tool_messages  # type: ignore[attr-defined, no-any-return]
+        return []
+
+    answers = asyncio.run(main())
+    assert ended == ["cleaned up"]
+    assert [answer.status for answer in answers] == ["success", "error", "error"]
+    assert check_transcript([HumanMessage("go"), turn, *answers]) == []
+
+
+def test_a_tool_that_cancels_itself_is_that_calls_failure() -> None:
+    @tool
+    async def give_up() -> str:
+        """Raise CancelledError."""
+        raise asyncio.CancelledError
+
+    answers = ToolNode([quick, give_up]).invoke([_turn("give_up", "quick")])
+    assert answers[0].outcome.kind == "cancelled"
+    assert answers[1].content == "quick"
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_keyboard_interrupt_gets_through(*, is_async: bool) -> None:
+    @tool("stop")
+    def stop() -> str:
+        """Interrupt."""
+        raise KeyboardInterrupt
+
+    @tool("stop")
+    async def astop() -> str:
+        """Interrupt."""
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ToolNode([astop if is_async else stop, quick]).invoke([_turn("stop", "quick")])
+
+
+def test_system_exit_in_a_tool_is_that_calls_failure() -> None:
+    @tool
+    def leave() -> str:
+        """Exit."""
+        raise SystemExit(3)
+
+    (answer,) = ToolNode([leave]).invoke([_turn("leave")])
+    assert answer.outcome.kind == "exception"
+    assert "SystemExit" in answer.content
+
+
+def test_of_several_exceptions_the_first_in_call_order_comes_out() -> None:
+    @tool
+    async def late() -> str:
+        """Fail late."""
+        await asyncio.sleep(0.01)
+        raise ToolException("first in order")
+
+    @tool
+    async def early() -> str:
+        """Fail early."""
+        raise ToolException("first in time")
+
+    with pytest.raises(ToolException, match="first in order") as caught:
+        ToolNode([late, early], handle_tool_errors=False).invoke([_turn("late", "early")])
+    assert len(caught.value.tool_messages) == 2  # type: ignore[attr-defined]
+
+
+def test_events_tell_the_story_of_each_call_with_one_start_and_one_finish() -> None:
+    events: list[Event] = []
+    attempts: list[int] = []
+
+    @tool(retry=RetryPolicy(initial_interval=0.001, jitter=False))
+    def flaky(context: ToolContext) -> str:
+        """Fail once."""
+        attempts.append(context.attempt)
+        context.progress("half")
+        if len(attempts) == 1:
+            raise ToolException("busy", retryable=True)
+        return "ok"
+
+    ToolNode([flaky, quick], listener=events.append).invoke([_turn("flaky", "nosuch", "quick")])
+    mine = [type(event) for event in events if event.call_id == "c0"]
+    assert mine == [CallStarted, CallProgressed, CallRetried, CallProgressed, CallFinished]
+    assert attempts == [1, 2]
+    for call_id in ("c1", "c2"):
+        assert [type(event) for event in events if event.call_id == call_id] == [CallStarted, CallFinished]
+
+
+def test_the_result_of_a_given_up_body_is_announced_and_goes_nowhere() -> None:
+    release, announced = threading.Event(), threading.Event()
+    late: list[Event] = []
+
+    def listener(event: Event) -> None:
+        if isinstance(event, LateResult):
+            late.append(event)
+            announced.set()
+
+    @tool(timeout=0.02)
+    def hang() -> str:
+        """Hang."""
+        release.wait(5)
+        return "late"
+
+    (answer,) = ToolNode([hang], listener=listener).invoke([_turn("hang")])
+    release.set()
+    assert announced.wait(5)
+    assert answer.outcome.kind == "timeout"
+    assert [getattr(event, "value", None) for event in late] == ["late"]
+
+
+def test_a_lone_synchronous_call_without_a_timeout_runs_in_the_callers_thread() -> None:
+    (answer,) = ToolNode([where]).invoke([_turn("where")])
+    assert answer.content == str(threading.get_ident())
+
+
+@pytest.mark.parametrize("names", [("where", "where"), ("where", "quick")])
+def test_side_by_side_synchronous_calls_run_on_other_threads(names: tuple[str, ...]) -> None:
+    answers = ToolNode([where, quick]).invoke([_turn(*names)])
+    assert answers[0].content != str(threading.get_ident())
+
+
+def test_a_tool_in_the_callers_thread_may_run_a_loop_of_its_own() -> None:
+    async def inner() -> str:
+        await asyncio.sleep(0)
+        return "inner"
+
+    @tool(timeout=None)
+    def outer() -> str:
+        """Start a loop, and another node."""
+        nested = ToolNode([quick]).invoke([_turn("quick")])[0].content
+        return f"{asyncio.run(inner())} {nested}"
+
+    assert ToolNode([outer]).invoke([_turn("outer")])[0].content == "inner quick"
+
+
+def test_a_lone_call_is_retried_in_the_callers_thread_too() -> None:
+    attempts: list[int] = []
+
+    @tool(timeout=None, retry=RetryPolicy(initial_interval=0.001, jitter=False))
+    def flaky() -> str:
+        """Fail once."""
+        attempts.append(threading.get_ident())
+        if len(attempts) == 1:
+            raise ToolException("busy", retryable=True)
+        return "ok"
+
+    assert ToolNode([flaky]).invoke([_turn("flaky")])[0].content == "ok"
+    assert set(attempts) == {threading.get_ident()}
+
+
+def test_a_synchronous_tool_may_hand_back_an_awaitable() -> None:
+    async def later() -> str:
+        await asyncio.sleep(0)
+        return "later"
+
+    @tool
+    def wrapper() -> Any:
+        """Return a coroutine."""
+        return later()
+
+    assert ToolNode([wrapper]).invoke([_turn("wrapper")])[0].content == "later"
+    assert ToolNode([wrapper], timeout=None).invoke([_turn("wrapper")])[0].content == "later"
+
+
+def test_the_items_of_an_async_generator_are_the_result() -> None:
+    @tool
+    async def count() -> Any:
+        """Count."""
+        for number in range(3):
+            yield number
+
+    assert ToolNode([count]).invoke([_turn("count")])[0].content == "[0, 1, 2]"
+
+
+@pytest.mark.parametrize("names", [("read",), ("read", "read")])
+def test_tools_see_the_callers_context_and_do_not_change_it(names: tuple[str, ...]) -> None:
+    @tool(timeout=None)
+    def read() -> str:
+        """Read and write a context variable."""
+        seen = variable.get()
+        variable.set("changed")
+        return seen
+
+    variable.set("caller")
+    assert {answer.content for answer in ToolNode([read]).invoke([_turn(*names)])} == {"caller"}
+    assert variable.get() == "caller"
+
+
+@pytest.mark.filterwarnings("ignore:A synchronous call was made:RuntimeWarning")
+def test_the_synchronous_door_works_inside_a_running_loop() -> None:
+    async def main() -> str:
+        return str(ToolNode([quick]).invoke([_turn("quick")])[0].content)
+
+    assert asyncio.run(main()) == "quick"
+
+
+def test_one_node_may_be_used_from_many_threads_at_once() -> None:
+    node = ToolNode([quick, where])
+    results: list[str] = []
+
+    def use() -> None:
+        results.extend(str(answer.content) for answer in node.invoke([_turn("quick", "quick")]))
+
+    threads = [threading.Thread(target=use) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == ["quick"] * 16
+
+
+def test_hundreds_of_calls_are_answered_in_order() -> None:
+    answers = ToolNode([quick]).invoke([_turn(*["quick"] * 500)])
+    assert [answer.tool_call_id for answer in answers] == [f"c{index}" for index in range(500)]
