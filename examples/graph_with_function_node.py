@@ -6,7 +6,6 @@ The model is scripted, so that this runs without a key; ``init_chat_model("opena
 from typing import Annotated, TypedDict
 
 from surehand import (
-    END,
     START,
     AIMessage,
     AnyMessage,
@@ -21,6 +20,8 @@ from surehand.testing import ScriptedModel
 
 
 class State(TypedDict, total=False):
+    """What the graph knows."""
+
     messages: Annotated[list[AnyMessage], add_messages]
     order_id: int
     language: str

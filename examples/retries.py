@@ -2,15 +2,14 @@
 
 from surehand import AIMessage, RetryPolicy, ToolException, ToolNode, tool
 
-attempts = 0
+attempts: list[str] = []
 
 
 @tool(retry=RetryPolicy(max_attempts=3, initial_interval=0.05))
 def exchange_rate(currency: str) -> float:
     """Ask the bank for the rate of a currency in euro."""
-    global attempts
-    attempts += 1
-    if attempts < 3:
+    attempts.append(currency)
+    if len(attempts) < 3:
         raise ToolException("The bank is busy.", retryable=True)
     return 1.08
 
@@ -18,7 +17,7 @@ def exchange_rate(currency: str) -> float:
 @tool
 def transfer(amount: float) -> str:
     """Transfer money."""
-    raise ConnectionError("connection lost after the request was sent")
+    raise ConnectionError(f"connection lost after the request for {amount:.2f} was sent")
 
 
 turn = AIMessage(

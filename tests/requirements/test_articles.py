@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
@@ -20,6 +20,7 @@ from surehand import (
     InjectedToolCallId,
     NodeError,
     RetryPolicy,
+    Tool,
     ToolException,
     ToolMessage,
     ToolNode,
@@ -53,13 +54,13 @@ def turn(name: str, args: Any, id: str = "call_1") -> AIMessage:
 
 
 def answer(found: Any, args: Any) -> ToolMessage:
-    tool_ = found if isinstance(found, BaseTool) else tool(found)
-    message: ToolMessage = ToolNode([tool_]).invoke([turn(tool_.spec.name, args)])[0]
+    called: BaseTool = found if isinstance(found, BaseTool) else Tool.from_function(found)
+    message: ToolMessage = ToolNode([called]).invoke([turn(called.name, args)])[0]
     return message
 
 
 @contextmanager
-def within(seconds: float) -> Iterator[None]:
+def within(seconds: float) -> Generator[None]:
     start = time.monotonic()
     yield
     assert time.monotonic() - start < seconds

@@ -38,7 +38,7 @@ def should_reprompt(state: list[Any]) -> Literal["model", "__end__"]:
 
 
 def graph_around(model: Any) -> Any:
-    builder = StateGraph(Annotated[list, add_messages])
+    builder = StateGraph(Annotated[list[Any], add_messages])
     builder.add_node("model", model)
     builder.add_node("validation", ValidationNode([SelectNumber]))
     builder.add_edge(START, "model")

@@ -19,4 +19,4 @@ def main() -> None:
             raise SystemExit(2)
     from surehand.cli._app import app  # noqa: PLC0415 - its packages may be missing
 
-    app()
+    app(prog_name="surehand")

@@ -13,6 +13,7 @@ from surehand.cli._demo import JsonReport, ScreenReport, run_demo
 from surehand.cli._desk import Desk
 from surehand.cli._errors import FAILED, CommandError, one_line_errors
 from surehand.cli._listing import SchemaForm, exported, show_tools
+from surehand.cli._log import developer_log
 from surehand.cli._modules import load_one_tool, load_tools
 from surehand.cli._scenes import QUESTION
 from surehand.cli._screen import Screen, print_json
@@ -35,6 +36,7 @@ ModelName = Annotated[
     str | None,
     typer.Option("--model", metavar="NAME", help="local, local:PATH, openai:NAME, anthropic:NAME, …; runs live."),
 ]
+Log = Annotated[bool, typer.Option("--log", help="Show the developer's log on standard error.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
@@ -44,9 +46,10 @@ def demo(
     model: ModelName = None,
     fast: Annotated[bool, typer.Option("--fast", help="No pauses between the scenes.")] = False,
     json: Json = False,
+    log: Log = False,
 ) -> None:
     """Show what becomes of a model's calls, in 15 seconds and without a key. Exits with 1 if a promise is broken."""
-    with one_line_errors():
+    with one_line_errors(), developer_log(is_shown=log):
         if model is not None:
             if json:
                 raise CommandError(problem="--json cannot show a live model", remedy="Leave out --json or --model.")
@@ -65,9 +68,10 @@ def run(
     model: Annotated[str, typer.Option("--model", metavar="NAME", help="openai:NAME, anthropic:NAME, local, …")],
     system: Annotated[str | None, typer.Option("--system", help="The system prompt.")] = None,
     max_iterations: Annotated[int, typer.Option(min=1, help="The most model calls.")] = 25,
+    log: Log = False,
 ) -> None:
     """Ask an agent that has the tools of a module, and show each step."""
-    with one_line_errors():
+    with one_line_errors(), developer_log(is_shown=log):
         show_live(
             model_name=model,
             tools=load_tools(module),
@@ -84,9 +88,10 @@ def call(
     arguments: Annotated[str, typer.Argument(help="The argument text exactly as a model sends it; - reads it in.")],
     *,
     json: Json = False,
+    log: Log = False,
 ) -> None:
     """Run one call as a model's call, and print what the model is told. Exits with 1 if the call failed."""
-    with one_line_errors():
+    with one_line_errors(), developer_log(is_shown=log):
         sent = sys.stdin.read() if arguments == "-" else arguments
         answer = call_tool(load_one_tool(tool), sent)
         if json:

@@ -12,7 +12,7 @@ __all__ = ["call_tool", "outcome_of"]
 def call_tool(tool: BaseTool, arguments: str) -> ToolMessage:
     """The tool message that answers a call with this argument text; never raises on what the text holds."""
     message = AIMessage("", tool_calls=[{"id": "call_1", "name": tool.name, "args": arguments}])
-    answers: list[Any] = ToolNode([tool]).invoke([message])
+    answers: list[ToolMessage] = ToolNode([tool]).invoke([message])
     return answers[0]
 
 

@@ -19,7 +19,11 @@ def messages_of(model: Any, tools: Sequence[BaseTool], question: str, **options:
     agent = create_agent(model, tools, **options)
     for update in agent.stream({"messages": [HumanMessage(question)]}, stream_mode="updates"):
         for change in update.values():
-            yield from (change or {}).get("messages", ())
+            yield from _messages_in(change)
+
+
+def _messages_in(change: Mapping[str, Any] | None) -> Sequence[Message]:
+    return change.get("messages", ()) if change else ()
 
 
 def show_live(*, model_name: str, tools: Sequence[BaseTool], question: str, screen: Screen, **options: Any) -> None:

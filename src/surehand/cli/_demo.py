@@ -153,7 +153,7 @@ class ScreenReport:
         scene = played.scene
         note = "" if scene.finish_reason == "tool_calls" else f"finish_reason: {scene.finish_reason}"
         self._screen.title(f"{played.number}. {scene.title}", note=note)
-        self._screen.line(f"  {scene.lesson}", style="italic dim")
+        self._screen.line(scene.lesson, style="italic dim", indent="  ")
         for call, answer in zip(scene.calls, played.answers, strict=False):
             self._screen.call(sent=f"{call.name} {call.arguments}", answer=answer)
         for problem in played.problems:

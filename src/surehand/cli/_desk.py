@@ -107,7 +107,7 @@ class Desk:
         Args:
             order_id: The number of the order.
         """
-        line = f"order {order_id}: scanned at gate 7\n"
+        line = f"order {order_id} was scanned at gate 7; "
         return (line * (_LOG_LENGTH // len(line) + 1))[:_LOG_LENGTH]
 
     def tools(self) -> list[BaseTool]:
@@ -122,5 +122,5 @@ class Desk:
             ),
             Tool.from_function(self.customer_address, read_only=True),
             Tool.from_function(self.ask_supplier, read_only=True),
-            Tool.from_function(self.export_log, read_only=True, max_output=600),
+            Tool.from_function(self.export_log, read_only=True, max_output=300),
         ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Final
 
@@ -27,7 +27,7 @@ class CommandError(Exception):
 
 
 @contextmanager
-def one_line_errors() -> Iterator[None]:
+def one_line_errors() -> Generator[None]:
     """Turn an error of usage, or of a model that cannot be asked, into one line and exit code 2."""
     try:
         yield

@@ -76,13 +76,16 @@ def _advice(schema: Mapping[str, Any]) -> list[str]:
 
 
 def _kind(declared: Mapping[str, Any]) -> str:
-    if "type" in declared:
-        kinds = declared["type"]
-        return " or ".join(cast("list[str]", kinds)) if isinstance(kinds, list) else str(kinds)
+    """What a value may be, in a few words."""
     if "enum" in declared:
         return "one of " + ", ".join(json.dumps(value, ensure_ascii=False) for value in declared["enum"])
     if "$ref" in declared:
         return str(declared["$ref"]).rsplit("/", 1)[-1]
+    kind = declared.get("type")
+    if kind == "array" and isinstance(declared.get("items"), Mapping):
+        return f"list of {_kind(declared['items'])}"
+    if kind is not None:
+        return " or ".join(cast("list[str]", kind)) if isinstance(kind, list) else str(kind)
     choices = cast("list[Mapping[str, Any]]", declared.get("anyOf") or declared.get("oneOf") or [])
     return " or ".join(_kind(choice) for choice in choices) or "anything"
 

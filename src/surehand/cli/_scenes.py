@@ -153,7 +153,7 @@ SCENES: Final = (
         lesson="The model is told what is near; nothing is run on a guess.",
         calls=(
             SentCall(
-                name="search_order",
+                name="find_orders",
                 arguments='{"order_id": 4711}',
                 ending=Ending(kind=FailureKind.UNKNOWN_TOOL, attempts=0, tells=("'find_order'",)),
             ),
@@ -200,9 +200,9 @@ SCENES: Final = (
     ),
     Scene(
         title="A huge result",
-        lesson="The tool returns 200,000 characters; its max_output is 600.",
+        lesson="The tool returns 200,000 characters; its max_output is 300.",
         calls=(
-            SentCall(name="export_log", arguments='{"order_id": 4711}', ending=Ending(tells=("gate 7",), longest=600)),
+            SentCall(name="export_log", arguments='{"order_id": 4711}', ending=Ending(tells=("200,000",), longest=300)),
         ),
     ),
 )

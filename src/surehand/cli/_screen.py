@@ -9,8 +9,6 @@ from io import TextIOWrapper
 from typing import Any, Final
 
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 from rich.text import Text
 
 from surehand import ToolMessage
@@ -18,35 +16,34 @@ from surehand.outcomes import Outcome
 
 __all__ = ["Screen", "did", "print_json", "shortened", "sized"]
 
-LABEL_WIDTH: Final = 14
+LABEL_WIDTH: Final = 16
 MAX_SHOWN: Final = 300
 """Characters of a text that are put on the screen; what the model is given is not shortened by this."""
+MAX_LINES: Final = 6
+"""Lines of such a text."""
 
 
 class Screen:
     """Prints labelled lines; without a terminal there is no colour and the width is 80."""
 
     def __init__(self) -> None:
-        if isinstance(sys.stdout, TextIOWrapper):
-            sys.stdout.reconfigure(errors="replace")  # an ASCII terminal shows a question mark instead of failing
+        out: object = sys.stdout
+        if isinstance(out, TextIOWrapper):
+            out.reconfigure(errors="replace")  # an ASCII terminal shows a question mark instead of failing
         self._console = Console(highlight=False)
 
     def title(self, text: str, *, note: str = "") -> None:
         """A line that begins something."""
-        self._console.print()
-        self._console.print(f"[bold]{escape(text)}[/bold]{f'  [dim]{escape(note)}[/dim]' if note else ''}")
+        self.line()
+        self._console.print(Text.assemble((text, "bold"), (f"  {note}" if note else "", "dim")))
 
-    def line(self, text: str = "", *, style: str = "") -> None:
+    def line(self, text: str = "", *, style: str = "", indent: str = "") -> None:
         """A line of prose."""
-        self._console.print(Text(text, style=style))
+        self._wrapped(text, style=style, first=indent, rest=indent)
 
     def labelled(self, label: str, text: str, *, style: str = "") -> None:
         """A label and a text that wraps beside it."""
-        grid = Table.grid(padding=(0, 1))
-        grid.add_column(width=LABEL_WIDTH, no_wrap=True)
-        grid.add_column(overflow="fold")
-        grid.add_row(Text(f"  {label}", style="dim"), Text(text, style=style))
-        self._console.print(grid)
+        self._wrapped(text, style=style, first=f"  {label}".ljust(LABEL_WIDTH), rest=" " * LABEL_WIDTH)
 
     def call(self, *, sent: str, answer: ToolMessage) -> None:
         """The three lines of a call: what came, what was done, what goes back."""
@@ -54,6 +51,14 @@ class Screen:
         self.labelled("model sends", shortened(sent))
         self.labelled("Surehand", did(answer.outcome), style=style)
         self.labelled("model is told", shortened(answer.text))
+
+    def _wrapped(self, text: str, *, style: str, first: str, rest: str) -> None:
+        """Print a text wrapped to the width; not a table, which would fill each line with blanks to its end."""
+        width = max(20, self._console.width - len(first))
+        lines = Text(text, style=style).wrap(self._console, width, overflow="fold")
+        for place, line in enumerate(lines):
+            line.rstrip()
+            self._console.print(Text.assemble((rest if place else first, "dim"), line), soft_wrap=True)
 
 
 def did(outcome: Outcome | None) -> str:
@@ -68,9 +73,12 @@ def did(outcome: Outcome | None) -> str:
     return " · ".join(part for part in (kind, tries, ran, repairs, notes) if part)
 
 
-def shortened(text: str, limit: int = MAX_SHOWN) -> str:
-    """The text, or its beginning and its length."""
-    return text if len(text) <= limit else f"{text[:limit]} … ({sized(len(text))} in all)"
+def shortened(text: str) -> str:
+    """The text without blank lines, or its beginning and its length."""
+    lines = [line for line in text[:MAX_SHOWN].split("\n") if line.strip()]
+    is_whole = len(text) <= MAX_SHOWN and len(lines) <= MAX_LINES
+    shown = "\n".join(lines[:MAX_LINES])
+    return shown if is_whole else f"{shown} … ({sized(len(text))} in all)"
 
 
 def sized(characters: int) -> str:
