@@ -260,7 +260,7 @@ def _frozen_record(value: Any, kind: Any, place: str, done: dict[int, Any]) -> A
     frozen = _twin(value, read_only)
     done[id(value)] = frozen
     names = [field.name for field in fields(kind)] if is_dataclass(kind) else list(vars(value))
-    for name in names:
+    for name in (*names, *_slots_of(kind)):  # pydantic keeps extra and private values in slots
         if hasattr(value, name):
             object.__setattr__(frozen, name, _frozen(getattr(value, name), place or name, done))
     return frozen
@@ -282,7 +282,7 @@ def _read_only_class(kind: Any) -> type:
     def twin(self: Any) -> Any:
         return _twin(self, kind)
 
-    def deep_twin(self: Any, memo: dict[int, Any]) -> Any:
+    def deep_twin(self: Any, memo: dict[int, Any] | None = None) -> Any:
         return copy.deepcopy(_twin(self, kind), memo)
 
     def reduced_twin(self: Any, protocol: Any) -> Any:
