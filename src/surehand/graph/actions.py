@@ -5,14 +5,54 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, Protocol, TypeAlias, cast
 
 from surehand.control import RunConfig
 from surehand.errors import GraphDefinitionError, shown
 
-__all__ = ["Action", "Call", "is_chat_model", "name_of", "read_action"]
+__all__ = [
+    "Action",
+    "AsyncInvokable",
+    "Call",
+    "Invokable",
+    "NodeAction",
+    "PathAction",
+    "is_chat_model",
+    "name_of",
+    "read_action",
+]
 
 Call: TypeAlias = Callable[[Any, RunConfig], Any]
+
+
+class _ByName(Protocol):
+    def __call__(self, state: Any, /, *, config: Any) -> Any: ...
+
+
+PathAction: TypeAlias = Callable[[Any], Any] | Callable[[Any, Any], Any] | _ByName
+"""What decides where a graph goes on: a function of ``(state)`` or ``(state, config)``."""
+
+
+class Invokable(Protocol):
+    """An object that is run by its ``invoke``, and awaited by its ``ainvoke`` where it has one."""
+
+    @property
+    def invoke(self) -> Callable[..., Any]:
+        """Takes the state and, if it can, the configuration."""
+        ...
+
+
+class AsyncInvokable(Protocol):
+    """An object that is only awaited."""
+
+    @property
+    def ainvoke(self) -> Callable[..., Awaitable[Any]]:
+        """Takes the state and, if it can, the configuration."""
+        ...
+
+
+NodeAction: TypeAlias = PathAction | Invokable | AsyncInvokable
+"""What can be a node."""
 
 _EXPECTED: Final = "a function of (state) or (state, config), or an object with invoke or ainvoke"
 _ELSEWHERE: Final = frozenset({"context", "previous", "runtime", "store", "writer"})

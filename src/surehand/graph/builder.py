@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, Self, cast
 
 from surehand.control import END, START
 from surehand.errors import GraphDefinitionError, OptionError, shown
-from surehand.graph.actions import is_chat_model, name_of, read_action
+from surehand.graph.actions import NodeAction, PathAction, is_chat_model, name_of, read_action
 from surehand.graph.checks import check_plan
 from surehand.graph.compiled import CompiledGraph
 from surehand.graph.destinations import destinations_of
@@ -57,8 +57,8 @@ class StateGraph:
 
     def add_node(
         self,
-        node: Any,
-        action: Any = None,
+        node: str | NodeAction,
+        action: NodeAction | None = None,
         *,
         retry: RetryPolicy | None = None,
         retry_policy: RetryPolicy | None = None,
@@ -83,17 +83,16 @@ class StateGraph:
             GraphDefinitionError: The name is taken or reserved, or the action is no action.
             OptionError: The policy is none.
         """
-        name, action = (name_of(node), node) if action is None and not isinstance(node, str) else (node, action)
-        self._check_new_name(name, action)
+        name, given = self._named(node, action)
         label = f"The node {name!r}"
         self._nodes[name] = Node(
             name=name,
             index=len(self._nodes),
-            action=read_action(action, label),
-            takes_messages=self._takes_messages(name, action),
-            subgraph=self._read_subgraph(name, action),
+            action=read_action(given, label),
+            takes_messages=self._takes_messages(name, given),
+            subgraph=self._read_subgraph(name, given),
             retry=_read_policy(retry, retry_policy),
-            destinations=destinations_of(action, destinations),
+            destinations=destinations_of(given, destinations),
         )
         return self
 
@@ -122,7 +121,7 @@ class StateGraph:
     def add_conditional_edges(
         self,
         source: str,
-        path: Callable[..., Any],
+        path: PathAction,
         path_map: Mapping[Hashable, str] | Sequence[str] | None = None,
     ) -> Self:
         """Let a function decide what runs after ``source``.
@@ -155,7 +154,7 @@ class StateGraph:
         self._branches.setdefault(source, []).append(branch)
         return self
 
-    def add_sequence(self, nodes: Iterable[Any]) -> Self:
+    def add_sequence(self, nodes: Iterable[NodeAction | tuple[str, NodeAction]]) -> Self:
         """Add nodes, or ``(name, action)`` pairs, with an edge from each to the next.
 
         Raises:
@@ -163,9 +162,9 @@ class StateGraph:
         """
         names: list[str] = []
         for entry in nodes:
-            name, action = cast("tuple[str, Any]", entry) if isinstance(entry, tuple) else (name_of(entry), entry)
+            name, action = cast("tuple[Any, Any]", entry) if isinstance(entry, tuple) else (entry, None)
             self.add_node(name, action)
-            names.append(name)
+            names.append(next(reversed(self._nodes)))
         if not names:
             raise GraphDefinitionError(problem="The sequence is empty", remedy="Pass at least one node.")
         for first, second in pairwise(names):
@@ -177,7 +176,7 @@ class StateGraph:
         return self.add_edge(START, name)
 
     def set_conditional_entry_point(
-        self, path: Callable[..., Any], path_map: Mapping[Hashable, str] | Sequence[str] | None = None
+        self, path: PathAction, path_map: Mapping[Hashable, str] | Sequence[str] | None = None
     ) -> Self:
         """``add_conditional_edges(START, path, path_map)``."""
         return self.add_conditional_edges(START, path, path_map)
@@ -208,7 +207,9 @@ class StateGraph:
         check_plan(plan)
         return CompiledGraph(plan)
 
-    def _check_new_name(self, name: object, action: object) -> None:
+    def _named(self, node: object, action: NodeAction | None) -> tuple[str, object]:
+        """The name and the action of a node that can be added."""
+        name, action_given = (name_of(node), node) if action is None and not isinstance(node, str) else (node, action)
         if not isinstance(name, str) or not name.strip():
             raise GraphDefinitionError(
                 problem=f"A node's name is a text that is not blank, got {shown(name)}",
@@ -220,10 +221,11 @@ class StateGraph:
             raise GraphDefinitionError(
                 problem=f"There is a node {name!r} already", remedy="Give the second one another name."
             )
-        if action is None:
+        if action_given is None:
             raise GraphDefinitionError(
                 problem=f"The node {name!r} has no action", remedy="Call add_node('name', action)."
             )
+        return name, action_given
 
     def _takes_messages(self, name: str, action: object) -> bool:
         if not is_chat_model(action):

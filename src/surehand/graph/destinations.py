@@ -8,6 +8,7 @@ from typing import Any, get_args, get_origin
 
 from surehand.control import Command, Send
 from surehand.graph.hints import function_of, literal_texts, return_hint
+from surehand.graph.plan import Plan
 
 __all__ = ["destinations_of"]
 
@@ -22,6 +23,9 @@ def destinations_of(action: object, declared: Iterable[str] | None) -> frozenset
     """
     if declared is not None:
         return frozenset(declared)
+    plan = getattr(action, "plan", None)
+    if isinstance(plan, Plan):  # its nodes may have commands for the graph around them
+        return None if any(node.destinations is None for node in plan.nodes.values()) else _NOWHERE
     if getattr(action, "commands", False):  # a ToolNode whose tools may answer with commands
         return None
     callables = [getattr(action, name) for name in ("invoke", "ainvoke") if hasattr(action, name)] or [action]
