@@ -15,7 +15,7 @@ from surehand.arguments.screening import branch_for
 from surehand.arguments.suggestions import plain_name
 from surehand.errors import MalformedArguments
 from surehand.grammar import parse_value
-from surehand.spec import Direction, expectation, is_array, is_object
+from surehand.spec import Direction, expectation, is_array, is_object, type_name
 
 __all__ = ["Coercion"]
 
@@ -111,8 +111,7 @@ class Coercion:
             if branch is None:
                 return text
             node = branch
-        kind = {"array"} if isinstance(value, list) else {"object"} if isinstance(value, dict) else wanted
-        self.notes.append(f"read the text at {json_path(place)} as {expectation(kind)}")
+        self.notes.append(f"read the text at {json_path(place)} as {expectation({type_name(value)})}")
         return self._value(value, node, place) if isinstance(value, dict | list) else value
 
 

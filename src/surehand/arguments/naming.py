@@ -59,7 +59,7 @@ def variants(unknown: Iterable[str], names: Mapping[str, str], given: Collection
         candidates.setdefault(plain_name(name), set()).add(target)
     found: dict[str, str] = {}
     for name in unknown:
-        targets = candidates.get(plain_name(name), set[str]())
+        targets = candidates.get(plain_name(str(name)), set[str]())
         if len(targets) == 1 and not targets & set(given):
             found[name] = next(iter(targets))
     once = [target for target in found.values() if list(found.values()).count(target) == 1]

@@ -23,7 +23,8 @@ __all__ = ["Screen", "branch_for"]
 _NUMERIC: Final = frozenset({"integer", "number"})
 _READABLE: Final = frozenset({"integer", "number", "boolean"})
 """Types that validators read from text."""
-_NOT_FINITE: Final = re.compile(r"\s*[+-]?(nan|inf|infinity)\s*", re.IGNORECASE)
+_DIGITS: Final = re.compile(r"\s*[+-]?[\d.]+\s*")
+"""Text that is a number and no date, as in '20240131'."""
 
 _Place = tuple[str | int, ...]
 
@@ -102,28 +103,31 @@ class Screen:
         return {**renamed, **guessed}
 
     def _scalar(self, value: Any, direction: Direction, place: _Place) -> Any:
+        if isinstance(value, str):
+            self._text(value, direction, place)
+            return value
+        if not isinstance(value, int | float):
+            return value
         types = direction.types
-        match value:
-            case bool():
-                if "boolean" not in types and types & _NUMERIC:
-                    self._refuse(value, direction, place)
-            case int():
-                if types <= {"boolean", "null"}:
-                    self.later_notes.append(f"read the number at {json_path(place)} as true or false")
-            case float():
-                if "integer" in types and "number" not in types:
-                    return self._integer(value, direction, place)
-            case str():
-                self._text(value, direction, place)
-            case _:
-                pass
+        if isinstance(value, float) and "integer" in types and "number" not in types:
+            return self._integer(value, direction, place)
+        if isinstance(value, bool):
+            is_wrong = "boolean" not in types and bool(types & _NUMERIC)
+        else:
+            is_wrong = direction.is_date and not types & _NUMERIC
+        if is_wrong:
+            self._refuse(value, direction, place)
+        elif not isinstance(value, bool) and types <= {"boolean", "null"}:
+            self.later_notes.append(f"read the number at {json_path(place)} as true or false")
         return value
 
     def _text(self, value: str, direction: Direction, place: _Place) -> None:
         types = direction.types
-        if direction.is_text or not types & _READABLE:
+        if direction.is_date and _DIGITS.fullmatch(value):
+            self._refuse(value, direction, place)
+        elif direction.is_text or not types & _READABLE:
             return
-        if types & _NUMERIC and _NOT_FINITE.fullmatch(value):
+        elif types & _NUMERIC and _is_infinite(value):
             self._refuse(value, direction, place)
         else:
             self.later_notes.append(f"read the text at {json_path(place)} as {expectation(types - {'null'})}")
@@ -143,7 +147,8 @@ class Screen:
 
     def _refuse(self, value: Any, direction: Direction, place: _Place) -> None:
         is_shown = self.schema.is_input_shown and not direction.hides_secret()
-        expected, got = expectation(direction.types), received(value, is_shown=is_shown)
+        expected = "a date or time as text" if direction.is_date else expectation(direction.types)
+        got = received(value, is_shown=is_shown)
         self.problems.append(
             Problem(
                 place=place,
@@ -153,6 +158,14 @@ class Screen:
                 received=got,
             )
         )
+
+
+def _is_infinite(text: str) -> bool:
+    """Whether Python reads the text as infinity or as not a number, which no number of JSON is."""
+    try:
+        return not math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def branch_for(direction: Direction, value: Any) -> Direction | None:

@@ -3,7 +3,7 @@
 from surehand.spec.body import Body
 from surehand.spec.context import ToolContext
 from surehand.spec.define import schema_of, spec_from_function
-from surehand.spec.directions import Direction
+from surehand.spec.directions import Direction, type_name
 from surehand.spec.directions import direct as read_directions
 from surehand.spec.injection import (
     InjectedState,
@@ -46,4 +46,5 @@ __all__ = [
     "schema_of",
     "snake_case",
     "spec_from_function",
+    "type_name",
 ]

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from surehand.spec.shapes import is_array, is_object
 
-__all__ = ["NAMES", "Direction", "direct", "resolve_pointer"]
+__all__ = ["NAMES", "Direction", "direct", "resolve_pointer", "type_name"]
 
 NAMES: Final = "x-surehand-names"
 """Our keyword on an object: name a key may have -> name the validator takes."""
@@ -35,6 +35,7 @@ _NAMES_OF_TYPES: Final[Mapping[type, str]] = {
     str: "string",
 }
 _ANNOTATIONS: Final = frozenset({"$ref", "title", "description", "default", "examples", "deprecated", "$comment"})
+_DATES: Final = frozenset({"date", "date-time", "time"})
 _MAX_REFERENCES: Final = 32
 """A chain of references longer than this leads nowhere."""
 
@@ -64,6 +65,8 @@ class Direction:
     is_nullable: bool = True
     is_secret: bool = False
     """Whether the value must never be shown."""
+    is_date: bool = False
+    """Whether text is a date or time here; validators also take numbers of seconds for it, which nobody asks for."""
     is_text: bool = False
     """Whether text is text here, and never to be read as something else."""
 
@@ -186,6 +189,7 @@ class _Reader:
             direction.choices = (schema["const"],)
         elif is_array(values := schema.get("enum")):
             direction.choices = tuple(values)
+        direction.is_date |= schema.get("format") in _DATES
         direction.is_secret |= bool(schema.get("writeOnly")) or schema.get("format") == "password"
 
     def _fill_object(self, direction: Direction, schema: Mapping[str, Any]) -> None:
@@ -244,7 +248,8 @@ class _Reader:
         direction.is_nullable = not types or "null" in types
         direction.is_text = "string" in types or any(branch.is_text for branch in direction.branches)
         if types:
-            direction.quiet = frozenset(python for name in types for python in _PYTHON_TYPES.get(name, ()))
+            quiet = {python for name in types for python in _PYTHON_TYPES.get(name, ())}
+            direction.quiet = frozenset(quiet - {str} if direction.is_date else quiet)
 
 
 def _unite(direction: Direction, found: Sequence[Direction]) -> None:
@@ -261,7 +266,7 @@ def _unite(direction: Direction, found: Sequence[Direction]) -> None:
 
 
 def _copy(source: Direction, target: Direction) -> None:
-    for name in ("choices", "required", "extras", "items", "prefix", "branches", "tag", "is_secret"):
+    for name in ("choices", "required", "extras", "items", "prefix", "branches", "tag", "is_date", "is_secret"):
         setattr(target, name, getattr(source, name) or getattr(target, name))
     target.properties.update(source.properties)
     target.names.update(source.names)
@@ -289,15 +294,16 @@ def _types_of(schema: Mapping[str, Any]) -> frozenset[str]:
     if is_array(declared):
         return frozenset(name for name in declared if isinstance(name, str))
     if "const" in schema:
-        return frozenset({_type_name(schema["const"])})
+        return frozenset({type_name(schema["const"])})
     if is_array(values := schema.get("enum")):
-        return frozenset(_type_name(value) for value in values)
+        return frozenset(type_name(value) for value in values)
     if "properties" in schema:
         return frozenset({"object"})
     return frozenset()
 
 
-def _type_name(value: object) -> str:
+def type_name(value: object) -> str:
+    """The JSON type of a value."""
     if is_object(value):
         return "object"
     return _NAMES_OF_TYPES.get(type(value), "array")

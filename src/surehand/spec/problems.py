@@ -107,22 +107,34 @@ def problems_of(
     """
     found: list[Problem] = []
     for entry in error.errors(include_url=False):
-        place = _place(entry["loc"], arguments, keeps_last=entry["type"] in _MISSING)
+        place = _place(entry["loc"], arguments, directions, keeps_last=entry["type"] in _MISSING)
         shows = is_shown and not _hides(directions, place)
         found.extend(_nested(entry, place) or [_problem(entry, place, directions, shows=shows)])
     return found
 
 
-def _place(location: Sequence[str | int], arguments: Any, *, keeps_last: bool) -> tuple[str | int, ...]:
-    """The location without the names of union members, which lead to no part of the value."""
+def _place(
+    location: Sequence[str | int], arguments: Any, directions: Mapping[str, Direction], *, keeps_last: bool
+) -> tuple[str | int, ...]:
+    """The location without the names of union members, which lead to no part of the value.
+
+    The first step inside a union is such a name, even where the value has a key that is called the same.
+    """
     place: list[str | int] = []
     value = arguments
+    node: Direction | None = None
+    is_at_union = False
     for index, step in enumerate(location):
+        if is_at_union and isinstance(step, str):
+            is_at_union = False
+            continue
         if _has(value, step):
             value = value[step]
         elif not (keeps_last and index == len(location) - 1):
             continue
         place.append(step)
+        node = node.child(step) if node is not None else directions.get(str(step)) if len(place) == 1 else None
+        is_at_union = node is not None and len(node.branches) > 1
     return tuple(place)
 
 
@@ -160,6 +172,9 @@ def _problem(
     got = received(entry.get("input"), is_shown=shows)
     expected = _expected(entry)
     if expected:
+        node = _node(directions, place)
+        if node is not None and "null" in node.types and not node.branches and "null" not in expected:
+            expected = f"{expected} or null"
         return Problem(place=place, text=f"expected {expected}, got {got}", rule=rule, expected=expected, received=got)
     return Problem(place=place, text=_text(entry, place, directions, got), rule=rule)
 
