@@ -48,6 +48,7 @@ test-slow: $(READY) ## the tests that take longer than a few seconds
 	$(BIN)/python -m pytest -m slow $(ARGS)
 
 test-local: $(READY) ## the tests that run the embedded model
+	SUREHAND_LOCAL_MODEL="$${SUREHAND_LOCAL_MODEL:-$$($(BIN)/python scripts/fetch_test_model.py)}" \
 	$(BIN)/python -m pytest -m local $(ARGS)
 
 check: format-check lint types layers docs ## format, lint, types, layers, docs; changes nothing

@@ -165,6 +165,7 @@ class _BackgroundLoop:
         _threads.is_background = True
         asyncio.set_event_loop(self.loop)
         self.loop.run_forever()
+        self.loop.run_until_complete(self.loop.shutdown_asyncgens())
 
     def run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run the coroutine here, in the caller's context, while the caller waits."""

@@ -114,7 +114,7 @@ class ChatOpenAI(BaseChatModel):
         base_url: The address of the API, version included; None reads the environment, then takes the usual one.
         temperature: None leaves it to the provider.
         max_tokens: The most tokens of a reply; None leaves it to the provider.
-        timeout: Seconds that one request may take, from start to the last byte of a pause; None for no limit.
+        timeout: Seconds to wait for the provider: to connect, and for each next part of an answer; None for no limit.
         max_retries: How often a request is sent again after a broken connection, a rate limit or a server's failure.
         nudge: See ``BaseChatModel``.
         text_calls: See ``BaseChatModel``.
