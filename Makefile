@@ -5,6 +5,7 @@ PYTHON ?=
 ARGS ?=
 VENV := .venv
 DEMO_VENV := .venv-demo
+LOWEST_VENV := .venv-lowest
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO_READY := $(DEMO_VENV)/.ready
@@ -14,7 +15,7 @@ CODE := src tests scripts benchmarks examples
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-local check format format-check lint types layers docs bench figures proofs lock clean
+.PHONY: help setup demo test test-slow test-local test-lowest check format format-check lint types layers docs bench figures proofs lock clean
 
 help: ## list the recipes
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
@@ -51,6 +52,13 @@ test-local: $(READY) ## the tests that run the embedded model
 	SUREHAND_LOCAL_MODEL="$${SUREHAND_LOCAL_MODEL:-$$($(BIN)/python scripts/fetch_test_model.py)}" \
 	$(BIN)/python -m pytest -m local $(ARGS)
 
+test-lowest: $(READY) ## the tests with the oldest versions of the dependencies that we accept
+	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(LOWEST_VENV)
+	$(BIN)/uv pip install --quiet --python $(LOWEST_VENV)/bin/python --resolution lowest-direct \
+		--editable '.[anthropic,cli,jsonschema,openai]'
+	$(BIN)/uv pip install --quiet --python $(LOWEST_VENV)/bin/python --group dev
+	$(LOWEST_VENV)/bin/python -m pytest $(ARGS)
+
 check: format-check lint types layers docs ## format, lint, types, layers, docs; changes nothing
 
 format: $(READY) ## put the code in form
@@ -86,4 +94,4 @@ lock: $(READY) ## renew uv.lock from pyproject.toml, against the public index
 	$(BIN)/uv lock --no-config --default-index https://pypi.org/simple
 
 clean: ## remove what the recipes made
-	rm -rf $(VENV) $(DEMO_VENV) site dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(DEMO_VENV) $(LOWEST_VENV) site dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
