@@ -24,6 +24,7 @@ _END_TOKENS: Final = re.compile(r"(?:<\|(?:eom_id|eot_id|im_end|end_of_text)\|>|
 _FENCE: Final = re.compile(r"^[ \t]*```[a-zA-Z_]*[ \t]*\n(.*?)\n?[ \t]*```[ \t]*$", re.MULTILINE | re.DOTALL)
 _SEPARATOR: Final = re.compile(r"(?<=\})\s*(?:;|\n)\s*(?=\{)")
 _NAME: Final = re.compile(r"""["']name["']\s*:\s*["']([^"']{1,128})["']""")
+_BROKEN: Final = re.compile(r"""\{\s*["']name["']\s*:\s*["']([^"']{1,128})["']\s*,\s*["'](?:arguments|parameters)""")
 _ARGUMENT_KEYS: Final = ("arguments", "parameters", "args", "input")
 
 
@@ -32,7 +33,7 @@ def read_text_calls(text: str, tool_names: Collection[str]) -> list[ToolCall] | 
 
     Read are ``<tool_call>`` blocks that start a line, outside code and quotations; and, where nothing stands beside
     them, ``<|python_tag|>`` calls, fenced blocks, one JSON object or a list of them. Each has the name of a declared
-    tool. A tagged call whose JSON is broken keeps its text as its arguments, so that the model is told.
+    tool. A call whose JSON is broken keeps its text as its arguments: it cannot run, and the model is told.
 
     Args:
         text: The whole content of the reply.
@@ -107,7 +108,11 @@ def _whole(blocks: list[str], tool_names: Collection[str]) -> list[ToolCall] | N
         try:
             value, _ = parse_value(block.strip())
         except MalformedArguments:
-            return None
+            broken = _BROKEN.match(block.strip())
+            if broken is None or broken.group(1) not in tool_names:
+                return None
+            calls.append(_call(broken.group(1), block.strip()))
+            continue
         for entry in _entries(value):
             call = _read(entry, tool_names, is_marked=False)
             if call is None:

@@ -13,10 +13,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from pydantic_core import to_jsonable_python
-
 from surehand.errors import shown
-from surehand.messages import AIMessage, Content, ToolCall, is_empty, items_of, mapping_of
+from surehand.messages import AIMessage, Content, ToolCall, is_empty, items_of, json_form, mapping_of
 
 __all__ = [
     "NO_OUTPUT",
@@ -48,10 +46,7 @@ def clean_text(text: str) -> str:
 
 def clean(value: Any) -> Any:
     """The value as strict JSON: texts cleaned, numbers that JSON lacks and anything foreign as what is nearest."""
-    try:
-        return _cleaned(to_jsonable_python(value, fallback=shown, bytes_mode="base64", serialize_unknown=True))
-    except (ValueError, RecursionError):  # a value that contains itself, or is nested beyond reason
-        return shown(value, _PREVIEW)
+    return _cleaned(json_form(value))
 
 
 def _cleaned(value: object) -> Any:

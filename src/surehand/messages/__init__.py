@@ -24,7 +24,7 @@ from surehand.messages.content import Content, text_of
 from surehand.messages.fields import core_schema_of
 from surehand.messages.finish import FinishReason, finish_reason_of
 from surehand.messages.reducer import add_messages
-from surehand.messages.shapes import items_of, mapping_of
+from surehand.messages.shapes import items_of, json_form, mapping_of
 from surehand.messages.stored import message_from_dict, message_to_dict
 from surehand.messages.transcripts import (
     ProblemKind,
@@ -65,6 +65,7 @@ __all__ = [
     "finish_reason_of",
     "is_empty",
     "items_of",
+    "json_form",
     "mapping_of",
     "message_from_dict",
     "message_to_dict",

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from pydantic_core import to_jsonable_python
-
-from surehand.errors import InputError, shown
+from surehand.errors import InputError
 from surehand.messages.ai import AIMessage, AIMessageChunk
 from surehand.messages.base import HumanMessage, Message, RemoveMessage, SystemMessage, ToolMessage, is_empty
 from surehand.messages.calls import Calls
-from surehand.messages.shapes import mapping_of
+from surehand.messages.shapes import json_form, mapping_of
 from surehand.outcomes import FailureKind, Outcome
 
 __all__ = ["VERSION", "is_stored", "message_from_dict", "message_to_dict"]
@@ -38,7 +36,7 @@ def message_to_dict(message: Message) -> dict[str, Any]:
         elif isinstance(value, Outcome):
             value = value.to_dict()  # noqa: PLW2901 - the field's JSON
         if (field == "artifact" and value is not None) or field == "content" or not is_empty(value):
-            form[field] = value if isinstance(value, str) else _json(value)
+            form[field] = json_form(value)
     return form
 
 
@@ -53,13 +51,6 @@ def _calls_form(message: AIMessage) -> list[dict[str, Any]]:
             form["repairs"] = list(message.repairs[call["id"]])
         forms.append(form)
     return forms
-
-
-def _json(value: object) -> Any:
-    try:
-        return to_jsonable_python(value, fallback=shown, bytes_mode="base64", serialize_unknown=True)
-    except (ValueError, RecursionError):  # a value that contains itself
-        return shown(value, 200)
 
 
 def is_stored(value: Mapping[str, Any]) -> bool:

@@ -77,6 +77,19 @@ def test_what_json_cannot_carry_is_stored_as_what_comes_nearest() -> None:
     json.dumps(message_to_dict(message.replace(artifact=itself)))
 
 
+@pytest.mark.parametrize("key", ["\ud800", "plain"])
+def test_odd_keys_and_depths_do_not_cost_the_rest_of_the_message(key: str) -> None:
+    deep: Any = {}
+    for _ in range(2_000):
+        deep = {"a": deep}
+    message = HumanMessage("hi", additional_kwargs={key: 1, "deep": deep, "when": date(2026, 1, 2)})
+
+    again = message_from_dict(json.loads(json.dumps(message_to_dict(message))))
+
+    assert again.content == "hi"
+    assert (again.additional_kwargs[key], again.additional_kwargs["when"]) == (1, "2026-01-02")
+
+
 @pytest.mark.parametrize(
     "args", ["{a}{b}", '{"city": "Par', [1], 3, None, "", {"a": {"b": [1, None]}}, '{"x": "\ud800"}']
 )

@@ -1,0 +1,337 @@
+"""Anthropic's Messages are read whole and written so that they are accepted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from surehand.dialects import anthropic_messages
+from surehand.errors import InputError
+from surehand.messages import AIMessage, HumanMessage, Message, RemoveMessage, SystemMessage, ToolMessage
+
+Block = dict[str, Any]
+
+
+def use(call_id: str, name: str = "f", **args: Any) -> Block:
+    return {"type": "tool_use", "id": call_id, "name": name, "input": args}
+
+
+def text(words: str) -> Block:
+    return {"type": "text", "text": words}
+
+
+def calls(*ids: str) -> AIMessage:
+    return AIMessage(tool_calls=[{"id": call_id, "name": "f", "args": {}} for call_id in ids])
+
+
+def written(*messages: Message) -> list[Block]:
+    return anthropic_messages.write_messages(messages)[1]
+
+
+def fed(*events: Block) -> anthropic_messages.MessageStream:
+    stream = anthropic_messages.MessageStream()
+    for event in events:
+        stream.feed(event)
+    return stream
+
+
+def start(index: int, block: Block) -> Block:
+    return {"type": "content_block_start", "index": index, "content_block": block}
+
+
+def piece(index: int, kind: str, value: Any) -> Block:
+    key = {"text_delta": "text", "input_json_delta": "partial_json", "thinking_delta": "thinking"}.get(
+        kind, "signature"
+    )
+    return {"type": "content_block_delta", "index": index, "delta": {"type": kind, key: value}}
+
+
+def end(reason: str | None, **usage: int) -> Block:
+    return {"type": "message_delta", "delta": {"stop_reason": reason}, "usage": usage}
+
+
+BEGIN: Block = {
+    "type": "message_start",
+    "message": {"id": "msg", "model": "m", "usage": {"input_tokens": 9, "output_tokens": 1}},
+}
+
+
+def test_reply_is_read_with_all_it_holds() -> None:
+    content: list[Any] = [
+        {"type": "thinking", "thinking": "hm", "signature": "s"},
+        text("Let me look."),
+        {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "x"}},
+        {"type": "mcp_tool_use", "id": "m", "name": "far", "input": {}, "server_name": "y"},
+        use("a", x=1),
+    ]
+    usage = {"input_tokens": 5, "output_tokens": 7, "cache_read_input_tokens": 10, "cache_creation_input_tokens": None}
+
+    message = anthropic_messages.read_reply(
+        {"id": "msg", "model": "m", "role": "assistant", "content": content, "stop_reason": "tool_use", "usage": usage}
+    )
+
+    assert message == AIMessage(
+        content,
+        tool_calls=[{"id": "a", "name": "f", "args": {"x": 1}}],
+        response_metadata={"id": "msg", "model": "m", "stop_reason": "tool_use"},
+        usage_metadata={"input_tokens": 15, "output_tokens": 7, "total_tokens": 22},
+    )
+    assert message.finish_reason == "tool_calls"
+
+
+def test_one_plain_text_is_the_content() -> None:
+    assert anthropic_messages.read_reply({"content": [text("hi")]}).content == "hi"
+    assert anthropic_messages.read_reply({"content": []}).content == ""
+
+
+def test_text_with_citations_stays_a_block() -> None:
+    block = {**text("hi"), "citations": [{"url": "x"}]}
+
+    assert anthropic_messages.read_reply({"content": [block]}).content == [block]
+
+
+@pytest.mark.parametrize("payload", [{}, {"type": "error", "error": {}}, {"content": "x"}])
+def test_payload_without_content_is_refused(payload: Block) -> None:
+    with pytest.raises(InputError, match="Expected a message with a list of content blocks"):
+        anthropic_messages.read_reply(payload)
+
+
+def test_user_and_assistant_alternate_and_answers_come_first() -> None:
+    system, messages = anthropic_messages.write_messages(
+        [
+            SystemMessage("s"),
+            HumanMessage("a"),
+            HumanMessage("b"),
+            calls("1", "2"),
+            ToolMessage("4", tool_call_id="1"),
+            HumanMessage("c"),
+            ToolMessage("no", tool_call_id="2", status="error"),
+        ]
+    )
+
+    assert system == "s"
+    assert messages == [
+        {"role": "user", "content": [text("a"), text("b")]},
+        {"role": "assistant", "content": [use("1"), use("2")]},
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "1", "content": "4"},
+                {"type": "tool_result", "tool_use_id": "2", "content": "no", "is_error": True},
+                text("c"),
+            ],
+        },
+    ]
+
+
+def test_blocks_are_written_as_they_were_read() -> None:
+    content: list[Any] = [{"type": "thinking", "thinking": "hm", "signature": "s"}, text("x"), use("a", x=1), use("b")]
+    message = anthropic_messages.read_reply({"content": content})
+
+    assert written(HumanMessage("hi"), message)[1]["content"] == content
+
+
+def test_calls_of_blocks_with_one_id_get_ids_of_their_own() -> None:
+    message = anthropic_messages.read_reply({"content": [use("a"), use("a")]})
+
+    blocks = written(HumanMessage("hi"), message)[1]["content"]
+
+    assert [block["id"] for block in blocks] == [call["id"] for call in message.tool_calls]
+
+
+def test_block_of_a_call_that_the_message_does_not_make_is_left_out() -> None:
+    message = AIMessage(
+        [text("x"), use("gone")], tool_calls=[{"id": "a", "name": "f", "args": {}}, {"id": "b", "name": "f"}]
+    )
+
+    assert written(HumanMessage("hi"), message)[1]["content"] == [text("x"), use("a"), use("b")]
+
+
+def test_unreadable_arguments_become_an_object() -> None:
+    message = AIMessage(tool_calls=[{"id": "a", "name": "f", "args": "{a}{b}"}])
+
+    assert written(HumanMessage("hi"), message)[1]["content"] == [use("a", _raw="{a}{b}")]
+
+
+def test_unanswered_call_is_closed_before_the_user_goes_on() -> None:
+    results = written(HumanMessage("hi"), calls("a"), HumanMessage("go on"))[2]["content"]
+
+    assert [block["type"] for block in results] == ["tool_result", "text"]
+    assert results[0]["is_error"] is True
+
+
+def test_empty_texts_are_left_out_or_replaced() -> None:
+    messages = written(HumanMessage(" \n"), AIMessage([text(""), text("x")]), HumanMessage(""), AIMessage(""))
+
+    assert [message["content"] for message in messages] == [
+        [text("(no output)")],
+        [text("x")],
+        [text("(no output)")],
+        [text("(no output)")],
+    ]
+
+
+@pytest.mark.parametrize("content", ["", "  ", [], [text("")]])
+def test_empty_answers_are_replaced(content: Any) -> None:
+    results = written(HumanMessage("hi"), calls("a"), ToolMessage(content, tool_call_id="a"))[2]["content"]
+
+    assert results[0]["content"] == "(no output)"
+
+
+def test_conversation_that_was_cut_still_starts_with_the_user() -> None:
+    messages = written(AIMessage("x"), HumanMessage("y"))
+
+    assert [message["role"] for message in messages] == ["user", "assistant", "user"]
+
+
+def test_last_words_of_the_assistant_end_without_blanks() -> None:
+    assert written(HumanMessage("hi"), AIMessage("So: \n"))[1]["content"] == [text("So:")]
+
+
+def test_several_system_messages_are_one_prompt() -> None:
+    blocks: list[Any] = [{**text("b"), "cache_control": {"type": "ephemeral"}}]
+
+    assert anthropic_messages.write_messages([SystemMessage("a"), SystemMessage("b")])[0] == "a\n\nb"
+    assert anthropic_messages.write_messages([SystemMessage("a"), SystemMessage(blocks)])[0] == [text("a"), *blocks]
+    assert anthropic_messages.write_messages([HumanMessage("x")])[0] is None
+
+
+def test_ids_and_names_are_made_acceptable() -> None:
+    message = AIMessage(tool_calls=[{"id": "a b", "name": "my tool", "args": {}}])
+
+    (block,) = written(HumanMessage("hi"), message)[1]["content"]
+
+    assert block["name"] == "my_tool"
+    assert block["id"].startswith("call_")
+
+
+def test_lone_surrogates_are_replaced() -> None:
+    assert written(HumanMessage("a\ud800"))[0]["content"] == [text("a\ufffd")]
+
+
+def test_message_that_asks_for_removal_is_refused() -> None:
+    with pytest.raises(InputError, match="Apply RemoveMessage with add_messages"):
+        written(RemoveMessage(id="m"))
+
+
+def test_answers_are_one_user_message() -> None:
+    answers = [ToolMessage("4", tool_call_id="a b"), ToolMessage("no", tool_call_id="c", status="error")]
+
+    assert anthropic_messages.write_answers(answers) == [
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "a b", "content": "4"},
+                {"type": "tool_result", "tool_use_id": "c", "content": "no", "is_error": True},
+            ],
+        }
+    ]
+    assert anthropic_messages.write_answers([]) == []
+
+
+def test_stream_is_assembled() -> None:
+    stream = fed(
+        BEGIN,
+        start(0, {"type": "thinking", "thinking": "", "signature": ""}),
+        piece(0, "thinking_delta", "hm"),
+        piece(0, "signature_delta", "s"),
+        start(1, text("")),
+        piece(1, "text_delta", "Let me "),
+        piece(1, "text_delta", "look."),
+        start(2, {**use("a"), "input": {}}),
+        piece(2, "input_json_delta", ""),
+        piece(2, "input_json_delta", '{"x"'),
+        piece(2, "input_json_delta", ": 1}"),
+        start(3, {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}),
+        piece(3, "input_json_delta", '{"query": "q"}'),
+        end("tool_use", output_tokens=20),
+        {"type": "message_stop"},
+    )
+
+    assert stream.finish() == AIMessage(
+        [
+            {"type": "thinking", "thinking": "hm", "signature": "s"},
+            text("Let me look."),
+            use("a", x=1),
+            {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"query": "q"}},
+        ],
+        tool_calls=[{"id": "a", "name": "f", "args": {"x": 1}}],
+        additional_kwargs={"thinking": "hm"},
+        response_metadata={"id": "msg", "model": "m", "stop_reason": "tool_use"},
+        usage_metadata={"input_tokens": 9, "output_tokens": 20, "total_tokens": 29},
+    )
+
+
+@pytest.mark.parametrize("deltas", [[], [piece(0, "input_json_delta", "")]])
+def test_call_without_arguments_streams(deltas: list[Block]) -> None:
+    message = fed(BEGIN, start(0, {**use("a"), "input": {}}), *deltas, end("tool_use")).finish()
+
+    assert message.tool_calls[0]["args"] == {}
+    assert message.invalid_tool_calls == []
+
+
+def test_arguments_may_stand_in_the_start() -> None:
+    assert fed(BEGIN, start(0, use("a", x=1)), end("tool_use")).finish().tool_calls[0]["args"] == {"x": 1}
+
+
+def test_stream_that_broke_off_has_an_invalid_call() -> None:
+    message = fed(BEGIN, start(0, {**use("a"), "input": {}}), piece(0, "input_json_delta", '{"x"')).finish()
+
+    assert message.finish_reason is None
+    assert message.tool_calls[0]["args"] == '{"x"'
+    assert len(message.invalid_tool_calls) == 1
+
+
+def test_retry_in_the_middle_of_a_stream_voids_what_came_before() -> None:
+    stream = fed(BEGIN, start(0, {**use("a"), "input": {}}), piece(0, "input_json_delta", '{"x"'))
+    for event in [BEGIN, start(0, {**use("b"), "input": {}}), end("tool_use"), {"type": "message_stop"}]:
+        stream.feed(event)
+
+    assert [call["id"] for call in stream.finish().tool_calls] == ["b"]
+
+
+def test_message_after_a_stop_goes_on() -> None:
+    first = [BEGIN, start(0, text("a")), {"type": "message_stop"}]
+    second = [BEGIN, start(0, use("b", x=1)), end("tool_use"), {"type": "message_stop"}]
+
+    message = fed(*first, *second).finish()
+
+    assert message.content == [text("a"), use("b", x=1)]
+    assert len(message.tool_calls) == 1
+
+
+def test_finish_is_idempotent() -> None:
+    stream = fed(BEGIN, start(0, {"type": "tool_use", "name": "f", "input": {}}), end("tool_use"))
+
+    assert stream.finish() is stream.finish()
+
+
+def test_error_event_is_kept() -> None:
+    message = fed(BEGIN, {"type": "error", "error": {"type": "overloaded_error"}}).finish()
+
+    assert message.response_metadata["error"] == {"type": "overloaded_error"}
+    assert message.finish_reason is None
+
+
+def test_citations_are_collected() -> None:
+    citation = {
+        "type": "content_block_delta",
+        "index": 0,
+        "delta": {"type": "citations_delta", "citation": {"url": "x"}},
+    }
+
+    message = fed(BEGIN, start(0, text("")), piece(0, "text_delta", "a"), citation).finish()
+
+    assert message.content == [{**text("a"), "citations": [{"url": "x"}]}]
+
+
+@pytest.mark.parametrize(
+    "junk",
+    [{}, {"type": "ping"}, {"type": "content_block_delta", "index": 7, "delta": {}}, {"type": "new", "index": 0}],
+)
+def test_events_that_nobody_knows_change_nothing(junk: Block) -> None:
+    stream = anthropic_messages.MessageStream()
+
+    assert stream.feed(junk) is None
+    assert stream.finish() == AIMessage("")

@@ -1,0 +1,55 @@
+"""The dialect of a host's messages is found, so that answers can be given in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from surehand.dialects import dialect_of
+from surehand.messages import AIMessage, HumanMessage, ToolMessage
+
+OPENAI: dict[str, Any] = {
+    "role": "assistant",
+    "content": None,
+    "tool_calls": [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
+}
+ANTHROPIC: dict[str, Any] = {
+    "role": "assistant",
+    "content": [{"type": "tool_use", "id": "c", "name": "f", "input": {}}],
+}
+
+
+@pytest.mark.parametrize(
+    ("messages", "name"),
+    [
+        ([{"role": "user", "content": "hi"}, OPENAI], "openai_chat"),
+        ([OPENAI, {"role": "tool", "tool_call_id": "c", "content": "4"}], "openai_chat"),
+        ([ANTHROPIC], "anthropic_messages"),
+        ([OPENAI, ANTHROPIC], "anthropic_messages"),
+        ([{"role": "assistant", "content": [{"type": "text", "text": "x"}]}], "openai_chat"),
+    ],
+)
+def test_newest_assistants_message_decides(messages: list[Any], name: str) -> None:
+    dialect = dialect_of(messages)
+
+    assert dialect is not None
+    assert dialect.name == name
+
+
+@pytest.mark.parametrize("messages", [[], [OPENAI, AIMessage("x")], [HumanMessage("x")], ["x", 5], [{"type": "ai"}]])
+def test_our_own_messages_and_strangers_have_no_dialect(messages: list[Any]) -> None:
+    assert dialect_of(messages) is None
+
+
+@pytest.mark.parametrize("message", [OPENAI, ANTHROPIC])
+def test_dialect_reads_and_answers(message: dict[str, Any]) -> None:
+    dialect = dialect_of([message])
+    assert dialect is not None
+
+    read = dialect.read(message)
+    (answer,) = dialect.write_answers([ToolMessage("4", tool_call_id="c")])
+
+    assert isinstance(read, AIMessage)
+    assert [call["id"] for call in read.tool_calls] == ["c"]
+    assert answer["role"] in ("tool", "user")

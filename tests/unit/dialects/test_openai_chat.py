@@ -1,0 +1,306 @@
+"""Chat Completions are read whole and written so that they are accepted."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from surehand.dialects import openai_chat
+from surehand.errors import InputError
+from surehand.messages import AIMessage, HumanMessage, Message, RemoveMessage, SystemMessage, ToolMessage
+
+
+def completion(message: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"id": "chatcmpl-1", "model": "gpt", "choices": [{"index": 0, "message": message, **fields}]}
+
+
+def call(name: str, arguments: Any, *, id: str | None = "c") -> dict[str, Any]:
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def delta(*tool_calls: dict[str, Any], finish: str | None = None, **fields: Any) -> dict[str, Any]:
+    return {
+        "id": "x",
+        "choices": [{"index": 0, "delta": {"tool_calls": list(tool_calls), **fields}, "finish_reason": finish}],
+    }
+
+
+def written(*messages: Message) -> list[dict[str, Any]]:
+    return openai_chat.write_messages(messages)
+
+
+def test_reply_is_read_with_all_it_holds() -> None:
+    payload = completion(
+        {
+            "role": "assistant",
+            "content": "hm",
+            "reasoning": "r",
+            "tool_calls": [call("f", '{"a": 1}')],
+            "annotations": [],
+        },
+        finish_reason="tool_calls",
+    )
+    payload["usage"] = {"prompt_tokens": 5, "completion_tokens": 7, "total_tokens": 12}
+
+    message = openai_chat.read_reply(payload)
+
+    assert message == AIMessage(
+        "hm",
+        tool_calls=[{"id": "c", "name": "f", "args": {"a": 1}}],
+        additional_kwargs={"reasoning": "r"},
+        response_metadata={"id": "chatcmpl-1", "model": "gpt", "finish_reason": "tool_calls"},
+        usage_metadata={"input_tokens": 5, "output_tokens": 7, "total_tokens": 12},
+    )
+    assert message.finish_reason == "tool_calls"
+
+
+def test_providers_id_is_no_message_id() -> None:
+    assert openai_chat.read_reply(completion({"role": "assistant", "content": "x"})).id is None
+
+
+def test_any_of_several_choices_can_be_read() -> None:
+    payload = completion({"role": "assistant", "content": "a"})
+    payload["choices"].append({"index": 1, "message": {"role": "assistant", "content": "b"}})
+
+    assert openai_chat.read_reply(payload, choice=1).text == "b"
+
+
+@pytest.mark.parametrize(
+    "payload", [{}, {"error": {"message": "no"}}, {"choices": []}, {"choices": [{}]}, {"choices": "x"}]
+)
+def test_payload_without_a_message_is_refused(payload: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=r"Expected a chat completion with a message in choices\[0\]"):
+        openai_chat.read_reply(payload)
+
+
+def test_reply_without_usage_has_none() -> None:
+    assert openai_chat.read_reply(completion({"content": "x"})).usage_metadata is None
+
+
+def test_conversation_is_written() -> None:
+    assert written(
+        SystemMessage("s"),
+        SystemMessage("d", additional_kwargs={"role": "developer"}),
+        HumanMessage("hi", name="Ada"),
+        AIMessage(tool_calls=[{"id": "c", "name": "f", "args": {"a": "é"}}]),
+        ToolMessage("4", tool_call_id="c", name="f"),
+        AIMessage("done"),
+    ) == [
+        {"role": "system", "content": "s"},
+        {"role": "developer", "content": "d"},
+        {"role": "user", "content": "hi", "name": "Ada"},
+        {"role": "assistant", "content": "", "tool_calls": [call("f", '{"a": "é"}')]},
+        {"role": "tool", "tool_call_id": "c", "content": "4"},
+        {"role": "assistant", "content": "done"},
+    ]
+
+
+@pytest.mark.parametrize(
+    "args", ['{"city": "Par', "{a}{b}", "[1]", [1], 3, None, "", float("nan"), {"x": float("nan")}]
+)
+def test_arguments_written_are_always_an_object(args: object) -> None:
+    message = written(AIMessage(tool_calls=[{"id": "c", "name": "f", "args": args}]))[0]
+
+    arguments = json.loads(message["tool_calls"][0]["function"]["arguments"], parse_constant=pytest.fail)
+    assert isinstance(arguments, dict)
+
+
+def test_unreadable_arguments_are_shown_cut_short() -> None:
+    message = written(AIMessage(tool_calls=[{"id": "c", "name": "f", "args": "x" * 500}]))[0]
+
+    raw = json.loads(message["tool_calls"][0]["function"]["arguments"])["_raw"]
+    assert raw == "x" * 199 + "…"
+
+
+def test_unanswered_call_is_closed() -> None:
+    messages = written(AIMessage(tool_calls=[{"id": "c", "name": "f", "args": {}}]), HumanMessage("go on"))
+
+    assert [message["role"] for message in messages] == ["assistant", "tool", "user"]
+    assert messages[1]["tool_call_id"] == "c"
+
+
+@pytest.mark.parametrize(
+    ("name", "sent"),
+    [("", "unknown"), ("get weather", "get_weather"), ("a.b/c", "a_b_c"), ("x" * 80, "x" * 64), ("ok-1", "ok-1")],
+)
+def test_names_are_made_acceptable(name: str, sent: str) -> None:
+    message = written(AIMessage(tool_calls=[{"id": "c", "name": name, "args": {}}]))[0]
+
+    assert message["tool_calls"][0]["function"]["name"] == sent
+
+
+def test_names_are_those_that_were_offered() -> None:
+    message = AIMessage(tool_calls=[{"id": "c", "name": "my.tool", "args": {}}])
+
+    (first, _) = openai_chat.write_messages([message], names={"my.tool": "my__tool"})
+
+    assert first["tool_calls"][0]["function"]["name"] == "my__tool"
+
+
+@pytest.mark.parametrize("call_id", ["a b", "é" * 5, "x" * 65, "\ud800"])
+def test_ids_are_made_acceptable_for_call_and_answer_alike(call_id: str) -> None:
+    first, second = written(
+        AIMessage(tool_calls=[{"id": call_id, "name": "f", "args": {}}]), ToolMessage("4", tool_call_id=call_id)
+    )
+
+    assert first["tool_calls"][0]["id"] == second["tool_call_id"]
+    assert second["tool_call_id"].startswith("call_")
+
+
+def test_servers_can_have_a_limit_of_their_own_on_ids() -> None:
+    messages = [AIMessage(tool_calls=[{"id": "x" * 50, "name": "f", "args": {}}])]
+
+    assert openai_chat.write_messages(messages)[1]["tool_call_id"] == "x" * 50
+    assert len(openai_chat.write_messages(messages, max_id_length=40)[1]["tool_call_id"]) <= 40
+
+
+def test_lone_surrogates_are_replaced_and_pairs_joined() -> None:
+    assert written(HumanMessage("a\ud800b \ud83d\ude00"))[0]["content"] == "a\ufffdb 😀"
+
+
+@pytest.mark.parametrize("message", [HumanMessage(""), AIMessage(""), HumanMessage([])])
+def test_empty_contents_are_replaced(message: Message) -> None:
+    assert written(message)[0]["content"] == "(no output)"
+
+
+def test_empty_answer_is_replaced() -> None:
+    call_message = AIMessage(tool_calls=[{"id": "c", "name": "f", "args": {}}])
+
+    assert written(call_message, ToolMessage("", tool_call_id="c"))[1]["content"] == "(no output)"
+
+
+def test_blocks_of_an_answer_become_text() -> None:
+    blocks: list[str | dict[str, Any]] = [{"type": "text", "text": "a"}, "b", {"type": "image", "data": "…"}]
+    call_message = AIMessage(tool_calls=[{"id": "c", "name": "f", "args": {}}])
+
+    content = written(call_message, ToolMessage(blocks, tool_call_id="c"))[1]["content"]
+
+    assert content == "a\nb\n(a block of type image that cannot be shown here)"
+
+
+def test_users_blocks_stay() -> None:
+    blocks: list[str | dict[str, Any]] = ["a", {"type": "image_url", "image_url": {"url": "https://x"}}]
+
+    assert written(HumanMessage(blocks))[0]["content"] == [{"type": "text", "text": "a"}, blocks[1]]
+
+
+def test_chosen_extra_fields_are_sent_back() -> None:
+    message = AIMessage("x", additional_kwargs={"reasoning_content": "r", "other": 1})
+
+    assert openai_chat.write_messages([message], extra_fields=["reasoning_content"])[0] == {
+        "role": "assistant",
+        "content": "x",
+        "reasoning_content": "r",
+    }
+
+
+def test_custom_call_is_written_as_it_was_read() -> None:
+    custom = {"id": "c", "type": "custom", "custom": {"name": "calc", "input": "4 + 4"}}
+    message = openai_chat.read_message({"role": "assistant", "content": None, "tool_calls": [custom]})
+
+    assert written(message)[0]["tool_calls"] == [custom]
+
+
+def test_message_that_asks_for_removal_is_refused() -> None:
+    with pytest.raises(InputError, match="Apply RemoveMessage with add_messages"):
+        written(RemoveMessage(id="m"))
+
+
+def test_answers_are_written_with_the_ids_they_came_with() -> None:
+    assert openai_chat.write_answers([ToolMessage("4", tool_call_id="a b")]) == [
+        {"role": "tool", "tool_call_id": "a b", "content": "4"}
+    ]
+
+
+def test_stream_is_assembled() -> None:
+    stream = openai_chat.ChatStream()
+    chunks = [
+        stream.feed(chunk)
+        for chunk in [
+            {"id": "x", "model": "m", "choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]},
+            {"choices": [{"index": 0, "delta": {"content": "Let me ", "reasoning_content": "r"}}]},
+            {"choices": [{"index": 0, "delta": {"content": "look."}}]},
+            delta({"index": 0, **call("f", "")}),
+            delta({"index": 0, "function": {"arguments": '{"a"'}}),
+            delta({"index": 0, "function": {"arguments": ": 1}"}}, finish="tool_calls"),
+            {"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 2}},
+        ]
+    ]
+
+    message = stream.finish()
+
+    assert message == AIMessage(
+        "Let me look.",
+        tool_calls=[{"id": "c", "name": "f", "args": {"a": 1}}],
+        additional_kwargs={"reasoning_content": "r"},
+        response_metadata={"id": "x", "model": "m", "finish_reason": "tool_calls"},
+        usage_metadata={"input_tokens": 1, "output_tokens": 2, "total_tokens": 3},
+    )
+    assert "".join(chunk.text for chunk in chunks if chunk is not None) == "Let me look."
+
+
+def test_event_that_brings_nothing_is_no_chunk() -> None:
+    assert openai_chat.ChatStream().feed({"choices": []}) is None
+
+
+def test_stream_of_another_choice_is_left_out() -> None:
+    stream = openai_chat.ChatStream(choice=1)
+
+    stream.feed({"choices": [{"index": 0, "delta": {"content": "a"}}]})
+    stream.feed({"choices": [{"index": 1, "delta": {"content": "b"}}]})
+
+    assert stream.finish().text == "b"
+
+
+def test_stream_that_broke_off_has_no_finish_reason_and_an_invalid_call() -> None:
+    stream = openai_chat.ChatStream()
+    stream.feed(delta({"index": 0, **call("f", '{"city": "Par')}))
+
+    message = stream.finish()
+
+    assert message.finish_reason is None
+    assert [each["id"] for each in message.invalid_tool_calls] == ["c"]
+
+
+def test_stream_that_broke_off_before_any_argument_has_an_invalid_call() -> None:
+    stream = openai_chat.ChatStream()
+    stream.feed(delta({"index": 0, **call("delete_all", "")}))
+
+    assert len(stream.finish().invalid_tool_calls) == 1
+
+
+def test_call_without_arguments_is_valid_in_a_stream_that_ended() -> None:
+    stream = openai_chat.ChatStream()
+    stream.feed(delta({"index": 0, **call("now", "")}, finish="tool_calls"))
+
+    assert stream.finish().tool_calls[0]["args"] == {}
+    assert stream.finish().invalid_tool_calls == []
+
+
+def test_legacy_function_call_streams() -> None:
+    stream = openai_chat.ChatStream()
+    for fields in [{"name": "f", "arguments": ""}, {"arguments": '{"a"'}, {"arguments": ": 1}"}]:
+        stream.feed({"choices": [{"index": 0, "delta": {"function_call": fields}}]})
+    stream.feed({"choices": [{"index": 0, "delta": {}, "finish_reason": "function_call"}]})
+
+    assert [(each["name"], each["args"]) for each in stream.finish().tool_calls] == [("f", {"a": 1})]
+
+
+@pytest.mark.parametrize(
+    "junk",
+    [{}, {"choices": None}, {"choices": [5]}, {"choices": [{"delta": 5}]}, delta("x"), delta({"function": 5})],  # type: ignore[arg-type]
+)
+def test_junk_in_a_stream_changes_nothing(junk: dict[str, Any]) -> None:
+    stream = openai_chat.ChatStream()
+    stream.feed(junk)
+
+    assert stream.finish().tool_calls == []
+
+
+def test_arguments_that_stream_as_an_object_are_read() -> None:
+    stream = openai_chat.ChatStream()
+    stream.feed(delta({"index": 0, **call("f", {"a": 1})}, finish="stop"))
+
+    assert stream.finish().tool_calls[0]["args"] == {"a": 1}

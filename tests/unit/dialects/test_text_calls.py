@@ -1,0 +1,136 @@
+"""Calls in a text are read in the forms that models are trained on, and never from a text about calls."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from support.data import committed_data, read_lines
+from surehand.dialects.text_calls import read_text_calls
+from surehand.messages import AIMessage
+
+NAMES = {"f", "g"}
+
+
+def read(text: str) -> list[tuple[str, Any]] | None:
+    calls = read_text_calls(text, NAMES)
+    return None if calls is None else [(call["name"], call["args"]) for call in calls]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>',
+        '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>\n',
+        'I will look.\n<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call><|im_end|>',
+        '<tool_call>{"name": "f", "arguments": {"a": 1}}',
+        '```\n<tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call>\n```',
+        "<tool_call>{'name': 'f', 'arguments': {'a': 1}}</tool_call>",
+        '<|python_tag|>{"name": "f", "parameters": {"a": 1}}<|eom_id|>',
+        '<|python_tag|>{"type": "function", "name": "f", "parameters": {"a": 1}}',
+        '```json\n{"name": "f", "arguments": {"a": 1}}\n```',
+        '```\n{"name": "f", "parameters": {"a": 1}}\n```',
+        '{"name": "f", "arguments": {"a": 1}}',
+        '{"name": "f", "parameters": {"a": 1}}',
+        ' [{"name": "f", "arguments": {"a": 1}}] ',
+        '{"type": "function", "function": {"name": "f", "arguments": {"a": 1}}}',
+    ],
+)
+def test_call_is_read(text: str) -> None:
+    assert read(text) == [("f", {"a": 1})]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<tool_call>{"name": "f", "arguments": {}}</tool_call>\n<tool_call>{"name": "g", "arguments": {}}</tool_call>',
+        '<tool_call>{"name": "f", "arguments": {}}\n<tool_call>\n<tool_call>\n{"name": "g", "arguments": {}}</tool_call>',
+        '[{"name": "f", "arguments": {}}, {"name": "g", "arguments": {}}]',
+        '<tool_call>[{"name": "f", "arguments": {}}, {"name": "g", "arguments": {}}]</tool_call>',
+        '<|python_tag|>{"name": "f", "parameters": {}}; {"name": "g", "parameters": {}}',
+        '```json\n{"name": "f", "arguments": {}}\n```\n\n```json\n{"name": "g", "arguments": {}}\n```',
+    ],
+)
+def test_several_calls_are_read_in_order(text: str) -> None:
+    assert read(text) == [("f", {}), ("g", {})]
+
+
+def test_arguments_go_on_as_they_are() -> None:
+    assert read('<tool_call>{"name": "f", "arguments": "{\\"a\\": 1}"}</tool_call>') == [("f", '{"a": 1}')]
+
+
+def test_tag_makes_a_call_of_a_name_alone() -> None:
+    assert read('<tool_call>{"name": "f"}</tool_call>') == [("f", {})]
+    assert read('{"name": "f"}') is None
+
+
+@pytest.mark.parametrize("text", ['{"name": "f", "arguments": {"p": 1/6}}', '{"name": "f", "arguments": {"p": 1'])
+def test_call_that_is_broken_keeps_its_text(text: str) -> None:
+    assert read(f"<tool_call>{text}</tool_call>") == [("f", text)]
+    assert read(text) == [("f", text)]
+
+
+def test_calls_have_ids_of_their_own() -> None:
+    calls = read_text_calls('[{"name": "f", "arguments": {}}, {"name": "f", "arguments": {}}]', NAMES)
+
+    assert calls is not None
+    assert len({call["id"] for call in calls}) == 2
+    assert calls[0]["type"] == "tool_call"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "The weather is fine.",
+        '{"name": "h", "arguments": {}}',
+        '<tool_call>{"name": "h", "arguments": {}}</tool_call>',
+        '{"name": "f", "address": "Main Street"}',
+        '{"answer": 42}',
+        "[]",
+        '[{"name": "f", "arguments": {}}, {"name": "h", "arguments": {}}]',
+        'Use {"name": "f", "arguments": {}} to call it.',
+        'You would write `<tool_call>{"name": "f", "arguments": {}}</tool_call>` then.',
+        'He said "<tool_call>{"name": "f", "arguments": {}}</tool_call>".',
+        '> <tool_call>{"name": "f", "arguments": {}}</tool_call>',
+        'For example:\n```json\n{"name": "f", "arguments": {}}\n```',
+        'For example:\n```\n<tool_call>{"name": "f", "arguments": {}}</tool_call>\n```\nand so on.',
+        '```json\n{"name": "f", "arguments": {}}\n```\nis what it looks like.',
+        '{"name": "f", "address": {"a": 1}',
+        '{"name": "h", "arguments": {"a": 1}',
+        "<tool_call></tool_call>",
+        '<|python_tag|>{"message": "f"}',
+        "<|python_tag|>import webbrowser",
+    ],
+)
+def test_text_about_calls_is_a_text(text: str) -> None:
+    assert read(text) is None
+
+
+def test_recorded_leaks_are_read_only_where_a_declared_tool_is_called() -> None:
+    """None of the recorded texts is a call that could run.
+
+    Three are prose, three call a tool that was not offered, six are code or other objects after ``<|python_tag|>``; the
+    three that call an offered tool are broken JSON, so that the model is to be told.
+    """
+    records = read_lines(committed_data() / "provider_recordings" / "leaked_in_content.jsonl")
+
+    read_of_records = [
+        read_text_calls(record["content"], [tool["function"]["name"] for tool in record["tools"]]) for record in records
+    ]
+
+    assert len(records) == 15
+    assert [calls[0]["name"] for calls in read_of_records if calls] == ["get_weather", "complex", "get_time"]
+    assert all(AIMessage(tool_calls=calls).invalid_tool_calls for calls in read_of_records if calls)
+
+
+def test_recorded_leak_is_a_call_where_its_tool_is_offered() -> None:
+    records = read_lines(committed_data() / "provider_recordings" / "leaked_in_content.jsonl")
+    (text,) = (record["content"] for record in records if "print_hello_world" in record["content"])
+
+    calls = read_text_calls(text, ["print_hello_world"])
+
+    assert calls is not None
+    assert json.dumps(calls[0]["args"]) == "{}"
