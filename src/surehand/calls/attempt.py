@@ -7,6 +7,7 @@ import inspect
 import logging
 from collections.abc import AsyncIterator
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, TypeGuard
 
@@ -36,19 +37,13 @@ async def attempt(call: Call) -> Call:
     async with call.turn.slot(tool):
         started = clock.now()
         ended, number = await _until_final(call, started)
-    failure = ended.failure
-    outcome = Outcome(
-        kind=failure.kind if failure else None,
-        text=failure.text if failure else None,
-        error=failure.error if failure else None,
-        error_id=failure.error_id if failure else None,
-        retryable=failure is not None and failure.retryable,
-        attempts=number,
-        duration_s=clock.now() - started,
-        queued_s=started - queued,
-        repairs=call.repairs,
-    )
-    return governed(call._replace(value=ended.value), outcome)
+    took = clock.now() - started
+    waited = started - queued
+    if ended.failure is None:
+        outcome = Outcome(attempts=number, duration_s=took, queued_s=waited, repairs=call.repairs)
+        return call._replace(value=ended.value, outcome=outcome)
+    outcome = replace(ended.failure, attempts=number, duration_s=took, queued_s=waited, repairs=call.repairs)
+    return governed(call, outcome)
 
 
 class _Ended(NamedTuple):
@@ -141,7 +136,8 @@ async def _body(call: Call, injected: dict[str, Any]) -> Any:
 
 def _is_waiting(value: Any) -> TypeGuard[Any]:
     """Whether the value has to be awaited, or its items do."""
-    return inspect.isawaitable(value) or isinstance(value, AsyncIterator)
+    kind = type(value)  # asked this way because the abstract base classes cost ten times as much
+    return hasattr(kind, "__await__") or hasattr(kind, "__aiter__")
 
 
 async def _awaited(value: Any) -> Any:
