@@ -101,3 +101,30 @@ def test_demo_runs_live_against_a_model() -> None:
         assert len(server.requests[0]["tools"]) == 8
     assert ended.returncode == 0
     assert "Your order is shipped." in ended.stdout
+
+
+def test_run_ends_with_1_and_the_reason_where_there_is_no_answer(folder: Path) -> None:
+    with provider_server([chat_reply(None, ("1", "add", {"a": 2, "b": 3}))]) as server:
+        ended = surehand(
+            "run",
+            "sums",
+            "--model",
+            "openai:test",
+            "--max-iterations",
+            "1",
+            "What is 2 + 3?",
+            cwd=folder,
+            OPENAI_API_KEY="test",
+            OPENAI_BASE_URL=f"{server.url}/v1",
+        )
+    assert ended.returncode == 1
+    assert "max_iterations" in ended.stdout
+
+
+def test_argument_text_that_is_no_utf8_is_refused_and_not_a_crash(folder: Path) -> None:
+    (folder / "broken.txt").write_bytes(b'{"a": 2, "b": "\xff"}')
+    command = "import sys; sys.argv = ['surehand', 'call', 'sums:add', '-']; from surehand.cli import main; main()"
+    script = f"sys_stdin = open('broken.txt'); import sys; sys.stdin = sys_stdin; {command}"
+    ended = run_python("-c", script, cwd=folder)
+    assert ended.returncode == 1
+    assert "Traceback" not in ended.stderr

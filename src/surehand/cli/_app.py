@@ -53,7 +53,8 @@ def demo(
         if model is not None:
             if json:
                 raise CommandError(problem="--json cannot show a live model", remedy="Leave out --json or --model.")
-            show_live(model_name=model, tools=Desk().tools(), question=QUESTION, screen=Screen())
+            if not show_live(model_name=model, tools=Desk().tools(), question=QUESTION, screen=Screen()):
+                raise typer.Exit(FAILED)
             return
         report = JsonReport() if json else ScreenReport(screen=Screen(), is_fast=fast)
         if not run_demo(report):
@@ -70,9 +71,9 @@ def run(
     max_iterations: Annotated[int, typer.Option(min=1, help="The most model calls.")] = 25,
     log: Log = False,
 ) -> None:
-    """Ask an agent that has the tools of a module, and show each step."""
+    """Ask an agent that has the tools of a module, and show each step. Exits with 1 if there was no answer."""
     with one_line_errors(), developer_log(is_shown=log):
-        show_live(
+        is_answered = show_live(
             model_name=model,
             tools=load_tools(module),
             question=question,
@@ -80,6 +81,8 @@ def run(
             system_prompt=system,
             max_iterations=max_iterations,
         )
+        if not is_answered:
+            raise typer.Exit(FAILED)
 
 
 @app.command()
@@ -112,6 +115,6 @@ def tools(
     with one_line_errors():
         found = load_tools(module)
         if schema is not None:
-            print(exported(found, schema))
+            print_json(exported(found, schema), indent=2)
         else:
             show_tools(found, Screen())

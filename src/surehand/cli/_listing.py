@@ -23,18 +23,17 @@ class SchemaForm(StrEnum):
     JSON = "json"
 
 
-def exported(tools: Sequence[BaseTool], form: SchemaForm) -> str:
-    """The tools in a provider's form, as JSON; ``json`` is name -> plain JSON Schema of the arguments."""
+def exported(tools: Sequence[BaseTool], form: SchemaForm) -> Any:
+    """The tools in a provider's form, as JSON data; ``json`` is name -> plain JSON Schema of the arguments."""
     match form:
         case SchemaForm.OPENAI:
-            value: Any = [tool.to_openai() for tool in tools]
+            return [tool.to_openai() for tool in tools]
         case SchemaForm.ANTHROPIC:
-            value = [tool.to_anthropic() for tool in tools]
+            return [tool.to_anthropic() for tool in tools]
         case SchemaForm.MCP:
-            value = [tool.to_mcp() for tool in tools]
+            return [tool.to_mcp() for tool in tools]
         case SchemaForm.JSON:
-            value = {tool.name: tool.spec.schema.json_schema for tool in tools}
-    return json.dumps(value, ensure_ascii=False, indent=2)
+            return {tool.name: tool.spec.schema.json_schema for tool in tools}
 
 
 def show_tools(tools: Sequence[BaseTool], screen: Screen) -> None:

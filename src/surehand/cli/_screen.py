@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
-from io import TextIOWrapper
-from typing import Any, Final
+from typing import Final
 
 from rich.console import Console
 from rich.text import Text
@@ -27,9 +25,6 @@ class Screen:
     """Prints labelled lines; without a terminal there is no colour and the width is 80."""
 
     def __init__(self) -> None:
-        out: object = sys.stdout
-        if isinstance(out, TextIOWrapper):
-            out.reconfigure(errors="replace")  # an ASCII terminal shows a question mark instead of failing
         self._console = Console(highlight=False)
 
     def title(self, text: str, *, note: str = "") -> None:
@@ -86,6 +81,7 @@ def sized(characters: int) -> str:
     return f"{characters:,} characters"
 
 
-def print_json(value: Mapping[str, Any]) -> None:
-    """One line of JSON."""
-    print(json.dumps(value, ensure_ascii=False, default=str), flush=True)
+def print_json(value: object, *, indent: int | None = None) -> None:
+    """JSON, on one line without an indent; escaped where the output cannot carry every character."""
+    can_all = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+    print(json.dumps(value, ensure_ascii=not can_all, indent=indent, default=str), flush=True)
