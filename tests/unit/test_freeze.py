@@ -197,7 +197,11 @@ def test_what_cannot_be_copied_is_shown_as_it_is() -> None:
     assert freeze({"lock": lock})["lock"] is lock
 
 
-@pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))])
+def pickled(value: Any) -> Any:
+    return pickle.loads(pickle.dumps(value))
+
+
+@pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, pickled])
 @pytest.mark.parametrize("value", [{"a": 1}, [1, 2], {1, 2}, Record(), SlottedRecord(), Model()])
 def test_copies_and_pickles_are_ordinary_again(clone: Callable[[Any], Any], value: Any) -> None:
     twin = clone(freeze(value))
