@@ -105,12 +105,12 @@ class ChatAnthropic(BaseChatModel):
         return anthropic_messages.read_reply(reply)
 
     async def _pieces(self, request: ModelRequest) -> AsyncGenerator[AIMessageChunk, None]:
-        from anthropic import AsyncStream  # noqa: PLC0415 - an extra, needed by calls only
-
         body = {**self._body(request), "stream": True}
         assembly = anthropic_messages.MessageStream()
         is_empty = True
         async with self._asking() as client:
+            from anthropic import AsyncStream  # noqa: PLC0415 - an extra, which is there by now
+
             events = await client.post(
                 "/v1/messages", cast_to=object, body=body, stream=True, stream_cls=AsyncStream[object]
             )

@@ -167,26 +167,25 @@ class ChatOpenAI(BaseChatModel):
         return self._read(payload)
 
     async def _pieces(self, request: ModelRequest) -> AsyncGenerator[AIMessageChunk, None]:
-        from openai import AsyncStream  # noqa: PLC0415 - an extra, needed by calls only
-
         body = {**self._body(request), "stream": True}
         if self._stream_usage:
             body.setdefault("stream_options", {"include_usage": True})
         assembly = openai_chat.ChatStream()
         is_empty = True
-        async with (
-            self._asking() as client,
-            await client.post(
+        async with self._asking() as client:
+            from openai import AsyncStream  # noqa: PLC0415 - an extra, which is there by now
+
+            frames = await client.post(
                 "/chat/completions", cast_to=object, body=body, stream=True, stream_cls=AsyncStream[object]
-            ) as frames,
-        ):
-            async for frame in frames:
-                if not isinstance(frame, dict):
-                    raise bad_reply(self._address(), frame, "a frame that is no object")
-                is_empty = False
-                piece = assembly.feed(cast("dict[str, Any]", frame))
-                if piece is not None:
-                    yield piece
+            )
+            async with frames:
+                async for frame in frames:
+                    if not isinstance(frame, dict):
+                        raise bad_reply(self._address(), frame, "a frame that is no object")
+                    is_empty = False
+                    piece = assembly.feed(cast("dict[str, Any]", frame))
+                    if piece is not None:
+                        yield piece
         if is_empty:
             raise bad_reply(self._address(), "", "an empty stream")
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from surehand import LocalModel, OptionError
+from surehand import LocalModel, ModelError, OptionError
 from surehand.models import Nudge
 from surehand.models.local import template_for
 
@@ -48,3 +48,11 @@ def test_a_template_can_be_chosen(tmp_path: Path) -> None:
 def test_small_models_are_nudged_unless_told_otherwise() -> None:
     assert LocalModel("a.gguf").nudge == Nudge()
     assert LocalModel("a.gguf", nudge=None).nudge is None
+
+
+def test_a_file_that_holds_no_model_is_an_error_that_names_it(tmp_path: Path) -> None:
+    pytest.importorskip("xllamacpp", reason="the extra 'local' is not installed")
+    file = tmp_path / "broken.gguf"
+    file.write_bytes(b"GGUF" + bytes(100))
+    with pytest.raises(ModelError, match=r"broken\.gguf could not be loaded"):
+        LocalModel(file).invoke("hi")
