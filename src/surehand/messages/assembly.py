@@ -22,7 +22,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from surehand.messages.calls import ToolCallChunk
+from surehand.messages.calls import ToolCallChunk, new_call_id
 
 __all__ = ["CallAssembler", "assemble", "fold"]
 
@@ -38,6 +38,8 @@ class _Open:
     name: str
     index: int | None
     texts: list[str] = field(default_factory=list[str])
+    made_id: str = field(default_factory=new_call_id)
+    """For a call without an id of its own; the same each time the calls are asked for."""
 
     @property
     def text(self) -> str:
@@ -82,11 +84,17 @@ class CallAssembler:
             is_finished: Whether the provider said that the reply is complete. If not, a call of whose arguments nothing
                 has come is cut off, not a call without arguments.
         """
-        return [
-            {"id": call.id, "name": call.name, "args": call.text if call.text.strip() or is_finished else CUT_OFF}
-            for call in self._calls
-            if call.name.strip() or call.text.strip()
-        ]
+        taken: set[str] = set()
+        calls: list[dict[str, Any]] = []
+        for call in self._calls:
+            text = call.text
+            if call.name.strip() or text.strip():
+                call_id = call.id if call.id and call.id not in taken else call.made_id
+                taken.add(call_id)
+                calls.append(
+                    {"id": call_id, "name": call.name, "args": text if text.strip() or is_finished else CUT_OFF}
+                )
+        return calls
 
     def _start(self, piece: ToolCallChunk, *, name: str) -> _Open:
         call = _Open(id=piece["id"] or None, name=name, index=piece["index"])

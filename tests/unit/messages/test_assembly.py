@@ -18,7 +18,9 @@ def assembled(*pieces: ToolCallChunk, is_finished: bool = True) -> list[tuple[An
     assembler = CallAssembler()
     for each in pieces:
         assembler.feed(each)
-    return [(call["id"], call["name"], call["args"]) for call in assembler.calls(is_finished=is_finished)]
+    sent = {each["id"] for each in pieces}
+    calls = assembler.calls(is_finished=is_finished)
+    return [(call["id"] if call["id"] in sent else None, call["name"], call["args"]) for call in calls]
 
 
 def test_pieces_of_one_number_are_one_call() -> None:
@@ -55,7 +57,7 @@ def test_new_id_on_a_used_number_is_a_new_call() -> None:
 def test_number_of_a_used_id_on_another_number_is_a_new_call() -> None:
     calls = assembled(piece('{"x": 1}', name="f", id="a", index=0), piece('{"x": 2}', name="f", id="a", index=1))
 
-    assert calls == [("a", "f", '{"x": 1}'), ("a", "f", '{"x": 2}')]
+    assert calls == [("a", "f", '{"x": 1}'), (None, "f", '{"x": 2}')]
 
 
 def test_id_may_come_late() -> None:
@@ -128,6 +130,15 @@ def test_empty_pieces_change_nothing() -> None:
     assert assembled(piece('{"x"', name="f", index=0), piece("", index=0), piece(": 1}", index=0)) == [
         (None, "f", '{"x": 1}')
     ]
+
+
+def test_ids_that_were_made_stay_the_same() -> None:
+    assembler = CallAssembler()
+    assembler.feed(piece("{}", name="f", index=0))
+    (first,) = assembler.calls(is_finished=True)
+    assembler.feed(piece("{}", name="g", index=1))
+
+    assert assembler.calls(is_finished=True)[0] == first
 
 
 def test_time_is_linear_in_the_length() -> None:
