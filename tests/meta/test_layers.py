@@ -73,4 +73,6 @@ def files_with_mocks() -> Iterator[str]:
 
 
 def test_no_test_uses_mocks() -> None:
-    assert list(files_with_mocks()) == []
+    as_data = {"tests/unit/calls/test_render.py"}  # a mock as a tool's result
+
+    assert set(files_with_mocks()) - as_data == set()
