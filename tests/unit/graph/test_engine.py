@@ -269,9 +269,7 @@ def test_what_is_no_update_is_an_error_that_names_the_node(returned: Any) -> Non
 
 @pytest.mark.parametrize("returned", ["text", 1, b"x", object()])
 def test_what_is_no_message_is_an_error_of_a_message_list(returned: Any) -> None:
-    graph = StateGraph(
-        Annotated[list[Any], operator.add]
-    )  # a list that is no conversation takes what its reducer takes
+    graph = StateGraph(Annotated[list[Any], operator.add])  # no conversation: its reducer decides what it takes
     with pytest.raises(NodeError, match="reducer of the state cannot take"):
         graph.add_node("a", lambda state: 1).add_edge(START, "a").compile().invoke([])
     with pytest.raises(NodeError, match="Node 'a'"):
