@@ -140,7 +140,9 @@ _NAME_END: Final = r"(?!s\b|[_-]?(?:count|limit|usage|type|budget))[A-Za-z0-9_-]
 
 
 def _hide_value(match: re.Match[str]) -> str:
-    return match[0] if match["value"].startswith(REDACTED) else f"{match['name']}{REDACTED}"
+    # A value ends before a bracket, so that one which is hidden already was found without its own closing bracket.
+    is_hidden = match["value"].startswith(REDACTED) or match["value"] == REDACTED[:-1]
+    return match[0] if is_hidden else f"{match['name']}{REDACTED}"
 
 
 _ASSIGNED: Final = re.compile(

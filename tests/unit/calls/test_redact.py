@@ -263,3 +263,8 @@ def test_leaves_come_in_order_however_deep() -> None:
 def test_an_exception_that_is_no_group_is_its_own_leaf() -> None:
     error = ValueError()
     assert leaf_errors(error) == [error]
+
+
+@pytest.mark.parametrize("template", ["(api_key={})", "api_key: {}, next", "token={}", "{{'password': '{}'}}"])
+def test_a_hidden_value_is_not_hidden_twice(template: str) -> None:
+    assert "]]" not in Redactor(environ={}).text(template.format("sk-live-4f9aK2mQ8vX1bZ7c"))
