@@ -154,7 +154,9 @@ def test_VALID_18_the_right_variant_is_delivered() -> None:
 
 
 def test_VALID_18_a_wrong_tag_is_answered_with_the_allowed_ones() -> None:
-    assert complaints(act, {"pet": {"kind": "bird"}}) == ["$.pet: 'kind' must be one of 'cat', 'dog', got the text 'bird'"]
+    assert complaints(act, {"pet": {"kind": "bird"}}) == [
+        "$.pet: 'kind' must be one of 'cat', 'dog', got the text 'bird'"
+    ]
 
 
 @pytest.mark.parametrize("name", ["config", "state", "runtime", "store", "callbacks", "context", "tool_call_id"])
@@ -240,7 +242,9 @@ def test_VALID_28_types_in_parentheses_are_no_part_of_the_name() -> None:
     assert schema_of(tool).json_schema["properties"]["a"]["description"] == "First."
 
 
-@pytest.mark.parametrize("section", ["Raises:\n    ValueError: never.", "Note:\n    Not for the model.", "Returns:\n    It."])
+@pytest.mark.parametrize(
+    "section", ["Raises:\n    ValueError: never.", "Note:\n    Not for the model.", "Returns:\n    It."]
+)
 def test_VALID_30_other_sections_are_not_told_to_the_model(section: str) -> None:
     def tool(a: int) -> None: ...
 

@@ -30,12 +30,13 @@ def parse_arguments(raw: object, *, schema: object = None) -> ParsedArguments:
     if schema is None:
         return parsed
     directions, names, other = _directed(schema)
-    unknown = [name for name in parsed.value if name not in names]
-    renamed = variants(unknown, names, parsed.value)
+    known = {name: names[name] for name in parsed.value if name in names and names[name] not in parsed.value}
+    guessed = variants([name for name in parsed.value if name not in names], names, parsed.value)
+    renamed = {**known, **guessed}
     coercion = Coercion()
     named = {renamed.get(name, name): value for name, value in parsed.value.items()}
     value = coercion.arguments(named, directions, other)
-    notes = [f"read the argument {name!r} as {target!r}" for name, target in renamed.items()]
+    notes = [f"read the argument {name!r} as {target!r}" for name, target in guessed.items()]
     return ParsedArguments(value=value, repairs=(*parsed.repairs, *notes, *coercion.notes))
 
 

@@ -99,7 +99,7 @@ class Direction:
                 found = place.prefix[step] if step < len(place.prefix) else place.items
             else:
                 extras = place.extras if isinstance(place.extras, Direction) else None
-                found = place.properties.get(step, extras)
+                found = place.properties.get(place.names.get(step, step), extras)
             if found is not None:
                 return found
         return None

@@ -140,7 +140,9 @@ def test_a_name_that_differs_in_case_and_separators_only_is_understood(name: str
 
 
 def test_two_spellings_of_one_name_are_both_dropped() -> None:
-    assert complaints(simple, {"City": "x", "CITY": "y"})[0].startswith("$.city: missing, expected a string; unknown: City")
+    assert complaints(simple, {"City": "x", "CITY": "y"})[0].startswith(
+        "$.city: missing, expected a string; unknown: City"
+    )
 
 
 def test_a_variant_of_a_name_that_was_given_is_dropped() -> None:
@@ -208,7 +210,9 @@ def test_everything_is_told_at_once() -> None:
 
     def order(items: list[Item], note: str, express: bool = False) -> None: ...
 
-    assert complaints(order, {"items": [{"qty": 1, "name": "a"}, {"qty": 0}, {"qty": "x", "name": 3}], "express": []}) == [
+    assert complaints(
+        order, {"items": [{"qty": 1, "name": "a"}, {"qty": 0}, {"qty": "x", "name": 3}], "express": []}
+    ) == [
         "$.items[1].qty: must be at least 1, got the number 0",
         "$.items[1].name: missing, expected a string",
         "$.items[2].qty: expected an integer, got the text 'x'",

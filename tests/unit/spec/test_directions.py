@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from surehand.spec import read_directions
+from surehand.spec.directions import resolve_pointer
+
+
+def directed(schema: Any, **keywords: Any) -> Any:
+    return read_directions({"type": "object", "properties": {"x": schema}, **keywords}).properties["x"]
+
+
+def test_a_recursive_reference_leads_back_to_itself() -> None:
+    tree = {"type": "object", "properties": {"next": {"$ref": "#/$defs/Tree"}}}
+    found = directed({"$ref": "#/$defs/Tree"}, **{"$defs": {"Tree": tree}})
+
+    assert found.child("next") is found
+    assert not found.hides_secret()
+
+
+def test_a_reference_to_itself_says_nothing() -> None:
+    assert directed({"$ref": "#/$defs/A"}, **{"$defs": {"A": {"$ref": "#/$defs/A"}}}).types == frozenset()
+
+
+def test_nullable_is_no_union() -> None:
+    found = directed({"anyOf": [{"type": "integer"}, {"type": "null"}]})
+
+    assert (found.types, found.branches, found.is_nullable) == ({"integer", "null"}, (), True)
+
+
+def test_alternatives_of_an_object_only_add_keys() -> None:
+    root = read_directions(
+        {
+            "type": "object",
+            "properties": {"a": {"type": "integer"}},
+            "oneOf": [{"properties": {"b": {"type": "string"}}, "required": ["b"]}, {"required": ["a"]}],
+            "if": {"properties": {"c": {}}},
+            "dependentSchemas": {"a": {"properties": {"d": {}}}},
+        }
+    )
+
+    assert list(root.names) == ["a", "b", "c", "d"]
+    assert root.required == frozenset()
+
+
+def test_alternatives_of_the_whole_add_their_keys() -> None:
+    forms = [{"type": "object", "properties": {name: {}}, "required": [name]} for name in ("a", "b")]
+
+    assert list(read_directions({"anyOf": forms}).names) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "schema,types",
+    [
+        ({"const": None}, {"null"}),
+        ({"enum": [True, 1, 1.5, "a", [], {}]}, {"boolean", "integer", "number", "string", "array", "object"}),
+        ({"properties": {}}, {"object"}),
+        ({"type": ["integer", "string"]}, {"integer", "string"}),
+        ({"allOf": [{"type": ["integer", "string"]}, {"type": "integer"}]}, {"integer"}),
+        ({}, set[str]()),
+        (True, set[str]()),
+    ],
+)
+def test_types_are_read_or_inferred(schema: Any, types: set[str]) -> None:
+    assert directed(schema).types == types
+
+
+def test_a_secret_is_found_at_any_depth() -> None:
+    secret = {"type": "string", "writeOnly": True}
+    below = {
+        "type": "array",
+        "items": {"anyOf": [{"type": "integer"}, {"type": "object", "properties": {"p": secret}}]},
+    }
+
+    assert directed(below).hides_secret()
+    assert not directed({"type": "array"}).hides_secret()
+
+
+@pytest.mark.parametrize(
+    "pointer,wanted",
+    [("#", True), ("#/a~1b/0", True), ("#/a~1b/1", False), ("#/c", False), ("x", False), ("#/s", False)],
+)
+def test_local_pointers_are_resolved(pointer: str, wanted: bool) -> None:
+    assert (resolve_pointer({"a/b": [{}], "s": 1}, pointer) is not None) == wanted

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from typing import Annotated, Any, Optional
+
+import pytest
+
+from surehand.spec import (
+    InjectedState,
+    InjectedStore,
+    InjectedToolArg,
+    InjectedToolCallId,
+    InjectionKind,
+    ToolContext,
+    injection_of,
+)
+
+
+class Tenant(InjectedToolArg):
+    """A marker of the host's own."""
+
+
+@pytest.mark.parametrize(
+    "annotation,kind,key",
+    [
+        (Annotated[str, InjectedToolCallId], InjectionKind.CALL_ID, None),
+        (Annotated[str, InjectedToolCallId()], InjectionKind.CALL_ID, None),
+        (Annotated[Any, InjectedStore], InjectionKind.STORE, None),
+        (Annotated[dict[str, Any], InjectedState], InjectionKind.STATE, None),
+        (Annotated[str, InjectedState("city")], InjectionKind.STATE, "city"),
+        (Annotated[str, InjectedToolArg], InjectionKind.HOST, "p"),
+        (Annotated[str, Tenant()], InjectionKind.HOST, "p"),
+        (Annotated[str, "text", InjectedToolArg], InjectionKind.HOST, "p"),
+        (Optional[Annotated[str, InjectedToolCallId]], InjectionKind.CALL_ID, None),  # noqa: UP045 - the spelling users have
+        (ToolContext, InjectionKind.CONTEXT, None),
+        (ToolContext[int], InjectionKind.CONTEXT, None),
+        (ToolContext | None, InjectionKind.CONTEXT, None),
+        (Annotated[ToolContext, "the context"], InjectionKind.CONTEXT, None),
+    ],
+)
+def test_annotations_ask_for_injection(annotation: Any, kind: InjectionKind, key: str | None) -> None:
+    found = injection_of("p", annotation)
+
+    assert found is not None
+    assert (found.kind, found.key) == (kind, key)
+
+
+@pytest.mark.parametrize("annotation", [str, Any, None, Annotated[str, "text"], dict[str, Any], str | None])
+def test_other_annotations_do_not(annotation: Any) -> None:
+    assert injection_of("p", annotation) is None
+
+
+@pytest.mark.parametrize(
+    "annotation,accepts",
+    [
+        (Annotated[str, InjectedToolArg], False),
+        (Annotated[str | None, InjectedToolArg], True),
+        (Annotated[Any, InjectedToolArg], True),
+        (Annotated[str, InjectedToolArg] | None, True),
+    ],
+)
+def test_whether_none_may_be_injected_follows_from_the_type(annotation: Any, accepts: bool) -> None:
+    found = injection_of("p", annotation)
+
+    assert found is not None
+    assert found.accepts_none == accepts
