@@ -6,7 +6,7 @@ What needs a node, a graph or an agent to show is tested with these.
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Any
 
 from surehand.dialects import anthropic_messages, openai_chat
 from surehand.messages import (
@@ -136,7 +136,6 @@ def test_HIST_13_calls_that_nobody_closed_are_closed_on_the_next_start() -> None
 
 
 def test_HIST_15_results_are_appended_by_the_reducer() -> None:
-    assert Annotated[list[Message], add_messages]
     state = add_messages([], [HumanMessage("hi", id="1"), ai(("c1", "f", {}))])
 
     after = add_messages(state, [ToolMessage("4", tool_call_id="c1")])

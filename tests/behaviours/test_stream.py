@@ -62,7 +62,10 @@ def test_STREAM_05_same_payload_sent_again_is_the_same_call() -> None:
 
 def test_STREAM_06_second_finish_changes_nothing() -> None:
     stream = openai_chat.ChatStream()
-    finish = {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}], "usage": {"prompt_tokens": 5}}
+    finish: dict[str, Any] = {
+        "choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}],
+        "usage": {"prompt_tokens": 5},
+    }
     stream.feed({"choices": [{"index": 0, "delta": {"tool_calls": [piece(index=0, name="f", arguments="{}")]}}]})
     stream.feed(finish)
     once = stream.finish()

@@ -41,8 +41,8 @@ CALLS = st.lists(
 MESSAGES: st.SearchStrategy[Message] = st.one_of(
     st.builds(HumanMessage, st.text(max_size=3)),
     st.builds(SystemMessage, st.text(max_size=3)),
-    st.builds(lambda calls: AIMessage("", tool_calls=calls), CALLS),
-    st.builds(lambda call_id, text: ToolMessage(text, tool_call_id=call_id), IDS, st.text(max_size=3)),
+    st.builds(AIMessage, tool_calls=CALLS),
+    st.builds(ToolMessage, st.text(max_size=3), tool_call_id=IDS),
 )
 TRANSCRIPTS = st.lists(MESSAGES, max_size=10)
 
@@ -130,7 +130,7 @@ def test_every_answer_of_a_repaired_transcript_follows_its_call(messages: list[M
 
 
 @given(TRANSCRIPTS, st.integers(1, 8), st.booleans())
-def test_trimming_never_parts_a_call_from_its_answers(messages: list[Message], most: int, keep_system: bool) -> None:
+def test_trimming_never_parts_a_call_from_its_answers(messages: list[Message], most: int, keep_system: bool) -> None:  # noqa: FBT001 - drawn
     usable = repair_transcript(messages)
 
     trimmed = trim_messages(usable, max_messages=most, keep_system=keep_system)

@@ -58,7 +58,7 @@ def piece(index: int | None, call_id: str | None, name: str | None, arguments: s
 
 @given(CALLS, st.data())
 def test_numbered_pieces_in_any_order(calls: list[tuple[str, dict[str, Any]]], data: st.DataObject) -> None:
-    parts = []
+    parts: list[list[dict[str, Any]]] = []
     for index, (name, args) in enumerate(calls):
         texts = data.draw(cut(json.dumps(args)))
         parts.append([piece(index, f"c{index}", name, ""), *(piece(index, None, None, text) for text in texts)])
@@ -89,7 +89,9 @@ def test_several_pieces_in_one_delta(calls: list[tuple[str, dict[str, Any]]], da
 
 @given(CALLS, st.booleans(), st.data())
 def test_id_and_name_in_every_piece(
-    calls: list[tuple[str, dict[str, Any]]], numbered: bool, data: st.DataObject
+    calls: list[tuple[str, dict[str, Any]]],
+    numbered: bool,  # noqa: FBT001 - drawn
+    data: st.DataObject,
 ) -> None:
     pieces = [
         piece(index if numbered else None, f"c{index}", name, text)
@@ -142,7 +144,7 @@ def test_reply_that_broke_off_never_runs_what_was_not_said(args: dict[str, Any],
 
 @given(CALLS, st.data())
 def test_chunks_add_up_whatever_the_grouping(calls: list[tuple[str, dict[str, Any]]], data: st.DataObject) -> None:
-    chunks = []
+    chunks: list[AIMessageChunk] = []
     for index, (name, args) in enumerate(calls):
         for place, text in enumerate(data.draw(cut(json.dumps(args)))):
             call: ToolCallChunk = {
@@ -166,7 +168,7 @@ def test_chunks_add_up_whatever_the_grouping(calls: list[tuple[str, dict[str, An
 def test_anthropic_blocks(calls: list[tuple[str, dict[str, Any]]], data: st.DataObject) -> None:
     stream = anthropic_messages.MessageStream()
     for index, (name, args) in enumerate(calls):
-        block = {"type": "tool_use", "id": f"c{index}", "name": name, "input": {}}
+        block: dict[str, Any] = {"type": "tool_use", "id": f"c{index}", "name": name, "input": {}}
         stream.feed({"type": "content_block_start", "index": index, "content_block": block})
         for text in [] if not args else data.draw(cut(json.dumps(args))):
             delta = {"type": "input_json_delta", "partial_json": text}

@@ -67,9 +67,16 @@ def test_any_of_several_choices_can_be_read() -> None:
     assert openai_chat.read_reply(payload, choice=1).text == "b"
 
 
-@pytest.mark.parametrize(
-    "payload", [{}, {"error": {"message": "no"}}, {"choices": []}, {"choices": [{}]}, {"choices": "x"}]
-)
+NO_REPLIES: list[dict[str, Any]] = [
+    {},
+    {"error": {"message": "no"}},
+    {"choices": []},
+    {"choices": [{}]},
+    {"choices": "x"},
+]
+
+
+@pytest.mark.parametrize("payload", NO_REPLIES)
 def test_payload_without_a_message_is_refused(payload: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=r"Expected a chat completion with a message in choices\[0\]"):
         openai_chat.read_reply(payload)
@@ -215,20 +222,18 @@ def test_answers_are_written_with_the_ids_they_came_with() -> None:
 
 
 def test_stream_is_assembled() -> None:
-    stream = openai_chat.ChatStream()
-    chunks = [
-        stream.feed(chunk)
-        for chunk in [
-            {"id": "x", "model": "m", "choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]},
-            {"choices": [{"index": 0, "delta": {"content": "Let me ", "reasoning_content": "r"}}]},
-            {"choices": [{"index": 0, "delta": {"content": "look."}}]},
-            delta({"index": 0, **call("f", "")}),
-            delta({"index": 0, "function": {"arguments": '{"a"'}}),
-            delta({"index": 0, "function": {"arguments": ": 1}"}}, finish="tool_calls"),
-            {"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 2}},
-        ]
+    events: list[dict[str, Any]] = [
+        {"id": "x", "model": "m", "choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]},
+        {"choices": [{"index": 0, "delta": {"content": "Let me ", "reasoning_content": "r"}}]},
+        {"choices": [{"index": 0, "delta": {"content": "look."}}]},
+        delta({"index": 0, **call("f", "")}),
+        delta({"index": 0, "function": {"arguments": '{"a"'}}),
+        delta({"index": 0, "function": {"arguments": ": 1}"}}, finish="tool_calls"),
+        {"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 2}},
     ]
+    stream = openai_chat.ChatStream()
 
+    chunks = [stream.feed(event) for event in events]
     message = stream.finish()
 
     assert message == AIMessage(

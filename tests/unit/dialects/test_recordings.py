@@ -14,7 +14,7 @@ import pytest
 
 from support.data import committed_data, full_data, read_lines
 from surehand.dialects import anthropic_messages, openai_chat
-from surehand.messages import AIMessage, AIMessageChunk, Message, check_transcript, convert_to_messages
+from surehand.messages import AIMessage, AIMessageChunk, Message, check_transcript, convert_to_messages, items_of
 
 Record = dict[str, Any]
 ReadCall = tuple[str | None, str, Any]
@@ -73,7 +73,7 @@ def frames(record: Record) -> list[Record]:
 
 
 def choices(payloads: list[Record]) -> list[int]:
-    return sorted({choice.get("index", 0) for payload in payloads for choice in payload.get("choices") or []})
+    return sorted({choice.get("index", 0) for payload in payloads for choice in items_of(payload.get("choices"))})
 
 
 def streamed(record: Record) -> tuple[list[AIMessage], list[AIMessage]]:
@@ -157,7 +157,7 @@ def openai_shape(messages: list[Record]) -> list[Any]:
         if message["role"] == "tool":
             shape.append(("tool", message["tool_call_id"]))
         else:
-            shape += [message["role"], *(openai_call(call) for call in message.get("tool_calls") or [])]
+            shape += [message["role"], *(openai_call(call) for call in items_of(message.get("tool_calls")))]
     return shape
 
 
@@ -168,11 +168,7 @@ def openai_call(call: Record) -> Any:
 
 
 def anthropic_shape(messages: list[Record]) -> list[Any]:
-    blocks = [
-        (message["role"], block)
-        for message in messages
-        for block in (message["content"] if isinstance(message["content"], list) else [])
-    ]
+    blocks = [(message["role"], block) for message in messages for block in items_of(message["content"])]
     return [
         (
             role,
@@ -209,7 +205,7 @@ def test_histories_that_need_no_repair_are_written_as_they_were_read(folder: Pat
 @folders
 @pytest.mark.parametrize("api", ["openai.chat", "anthropic.messages"])
 def test_histories_that_need_repair_are_few_and_come_out_usable(folder: Path, api: str) -> None:
-    """Two answers to one call, an answer to another's call, one id in two turns, calls in two messages before answers."""
+    """Two answers to one call, an answer to no call, one id in two turns, calls in two messages before answers."""
     repaired = 0
     for record in records(folder, "tool_results.jsonl", api):
         messages = convert_to_messages(record["messages"])

@@ -46,7 +46,7 @@ def test_call_is_read(text: str) -> None:
     "text",
     [
         '<tool_call>{"name": "f", "arguments": {}}</tool_call>\n<tool_call>{"name": "g", "arguments": {}}</tool_call>',
-        '<tool_call>{"name": "f", "arguments": {}}\n<tool_call>\n<tool_call>\n{"name": "g", "arguments": {}}</tool_call>',
+        '<tool_call>{"name": "f", "arguments": {}}\n<tool_call>\n<tool_call>{"name": "g", "arguments": {}}</tool_call>',
         '[{"name": "f", "arguments": {}}, {"name": "g", "arguments": {}}]',
         '<tool_call>[{"name": "f", "arguments": {}}, {"name": "g", "arguments": {}}]</tool_call>',
         '<|python_tag|>{"name": "f", "parameters": {}}; {"name": "g", "parameters": {}}',
