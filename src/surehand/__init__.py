@@ -64,6 +64,7 @@ from surehand.models import ChatAnthropic, ChatModel, ChatOpenAI, LocalModel, Nu
 from surehand.nodes import (
     FunctionNode,
     ToolNode,
+    ValidationNode,
     arun_tool_calls,
     run_tool_calls,
     tools_condition,
@@ -142,6 +143,7 @@ __all__ = [
     "ToolReturn",
     "TranscriptProblem",
     "UsageError",
+    "ValidationNode",
     "add_messages",
     "arun_tool_calls",
     "check_transcript",
