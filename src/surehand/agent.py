@@ -20,7 +20,6 @@ from surehand.dialects import text_calls
 from surehand.errors import InputError, OptionError
 from surehand.events import Listener
 from surehand.graph import CompiledGraph, StateGraph, StreamMode
-from surehand.graph.plan import Plan
 from surehand.messages import (
     REMOVE_ALL_MESSAGES,
     AIMessage,
@@ -76,7 +75,7 @@ class AgentState(TypedDict, total=False):
 
 def create_agent(
     model: str | ChatModel,
-    tools: Sequence[Any] = (),
+    tools: Sequence[Any] | None = None,
     *,
     system_prompt: str | SystemMessage | None = None,
     max_iterations: int = 25,
@@ -95,7 +94,7 @@ def create_agent(
 
     Args:
         model: A chat model, or its name for ``init_chat_model``.
-        tools: What the model may use: tools or plain functions. May be empty.
+        tools: What the model may use: tools or plain functions. None and an empty list offer nothing.
         system_prompt: Stands before the conversation in each request; it is not part of the state.
         max_iterations: How often the model may be asked in one run. When it still wants tools then, nothing is raised:
             the open calls are answered ``limit``.
@@ -111,7 +110,7 @@ def create_agent(
         ToolDefinitionError: Something among the tools is none, or two have one name.
     """
     chat = init_chat_model(model) if isinstance(model, str) else model
-    registered = as_tools(tools)
+    registered = as_tools(() if tools is None else tools)
     _check_bound(chat, registered)
     free, first = _bound(chat, registered, tool_choice)
     node = (
@@ -124,11 +123,11 @@ def create_agent(
         later=free,
         names=frozenset(tool.spec.name for tool in registered),
         direct=frozenset(tool.spec.name for tool in registered if tool.spec.return_direct),
-        system=SystemMessage(system_prompt) if isinstance(system_prompt, str) else system_prompt,
+        system=_as_system(system_prompt),
         max_iterations=count("max_iterations", max_iterations),
         tools=node,
     )
-    return Agent(_plan_of(loop, store=store, name=name))
+    return _agent_of(loop, store=store, name=name)
 
 
 class Agent(CompiledGraph):
@@ -180,7 +179,7 @@ class Agent(CompiledGraph):
         return super().astream(_input(input), config, stream_mode=stream_mode, context=context)
 
 
-def _plan_of(loop: _Loop, *, store: Any, name: str) -> Plan:
+def _agent_of(loop: _Loop, *, store: Any, name: str) -> Agent:
     """The loop as a graph, with room for every step that its own limit allows."""
     graph = StateGraph(AgentState)
     graph.add_node("model", loop.ask)
@@ -189,7 +188,7 @@ def _plan_of(loop: _Loop, *, store: Any, name: str) -> Plan:
     graph.add_conditional_edges("model", _after("tools"), ["tools", END])
     graph.add_conditional_edges("tools", _after("model"), ["model", END])
     plan = graph.compile(store=store, name=name).plan
-    return replace(plan, recursion_limit=2 * loop.max_iterations + 1)
+    return Agent(replace(plan, recursion_limit=2 * loop.max_iterations + 1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,6 +233,7 @@ class _Loop:
         """The model's reply and how often it was asked by then; a lost reply is asked for again, a few times."""
         model = self.first if asked == 0 else self.later
         request = [*([self.system] if self.system else []), *messages]
+        again = [*request, HumanMessage(_LOST)]
         limit = min(self.max_iterations, asked + 1 + MAX_RE_ASKS)
         while True:
             reply = _checked(await model.ainvoke(request, config))
@@ -241,7 +241,7 @@ class _Loop:
             if not _is_lost(reply) or asked >= limit:
                 return reply, asked
             logger.warning("the reply was empty (finish reason %r); asking again", reply.finish_reason)
-            request = [*request, HumanMessage(_LOST)] if asked == limit - MAX_RE_ASKS else request
+            request = again
 
     async def _answers(self, state: AgentState, config: RunConfig) -> list[ToolMessage]:
         if self.tools is None:
@@ -260,6 +260,14 @@ class _Loop:
             return "truncated"
         is_call = bool(self.names) and bool(text_calls.read_text_calls(reply.text, self.names))
         return "text_call" if is_call else "answer"
+
+
+def _as_system(prompt: object) -> SystemMessage | None:
+    if prompt is None or isinstance(prompt, SystemMessage):
+        return prompt
+    if not isinstance(prompt, str):
+        raise OptionError(option="system_prompt", value=prompt, expected="text, a SystemMessage or None")
+    return SystemMessage(prompt)
 
 
 def _bound(model: ChatModel, tools: Sequence[BaseTool], tool_choice: ToolChoice) -> tuple[ChatModel, ChatModel]:
@@ -318,7 +326,9 @@ def _checked(reply: object) -> AIMessage:
 
 def _is_lost(reply: AIMessage) -> bool:
     """Whether the provider says that something else than an answer happened, and nothing came."""
-    is_empty = not reply.tool_calls and (not reply.content or reply.content == " " or not str(reply.content).strip())
+    is_empty = not reply.tool_calls and (
+        not reply.content if isinstance(reply.content, list) else not reply.text.strip()
+    )
     return is_empty and reply.finish_reason not in (None, "stop")
 
 

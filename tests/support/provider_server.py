@@ -30,6 +30,8 @@ class Served:
     body: Payload | Stream | str | bytes
     status: int = 200
     content_type: str | None = None
+    is_cut_off: bool = False
+    """Whether the connection breaks before the body ends."""
 
 
 Answer: TypeAlias = Served | Payload | Stream | Callable[[dict[str, Any]], "Served | Payload | Stream"]
@@ -86,9 +88,10 @@ class _Handler(BaseHTTPRequestHandler):
         content_type, content = _written(served)
         self.send_response(served.status)
         self.send_header("content-type", served.content_type or content_type)
-        self.send_header("content-length", str(len(content)))
+        self.send_header("content-length", str(len(content) + served.is_cut_off))
         self.end_headers()
         self.wfile.write(content)
+        self.close_connection = self.close_connection or served.is_cut_off
 
     def do_GET(self) -> None:
         self.do_POST()

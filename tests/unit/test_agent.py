@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import pytest
 
@@ -75,6 +75,11 @@ def test_a_system_message_can_be_the_prompt() -> None:
     model = ScriptedModel(["5"])
     create_agent(model, system_prompt=SystemMessage("Be short.", name="boss")).invoke("hi")
     assert model.requests[0][0].name == "boss"
+
+
+def test_a_prompt_that_is_no_text_is_refused() -> None:
+    with pytest.raises(OptionError, match="system_prompt"):
+        create_agent(ScriptedModel([]), system_prompt=cast("Any", ["Be short."]))
 
 
 def test_the_model_may_be_a_name() -> None:

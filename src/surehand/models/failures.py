@@ -12,10 +12,11 @@ from typing import Any, Final, cast
 
 from surehand.errors import ModelError, shown
 
-__all__ = ["Address", "bad_reply", "missing_key", "sdk_failure"]
+__all__ = ["Address", "bad_reply", "is_transport_error", "missing_key", "sdk_failure"]
 
 MAX_MESSAGE: Final = 500
 """Characters of a provider's own error text that are repeated."""
+_TRANSPORTS: Final = frozenset({"httpcore", "httpcore2", "httpx", "httpx2"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,14 +48,22 @@ def bad_reply(address: Address, payload: object, reason: str) -> ModelError:
     )
 
 
+def is_transport_error(error: Exception) -> bool:
+    """Whether an exception comes from the HTTP library below an SDK, which does not translate all of them."""
+    return any(cls.__module__.partition(".")[0] in _TRANSPORTS for cls in type(error).__mro__)
+
+
 def sdk_failure(error: Exception, address: Address) -> ModelError:
     """What an exception of an SDK means, with the remedy."""
     names = {cls.__name__ for cls in type(error).__mro__}
     status = cast("int | None", getattr(error, "status_code", None))
     if status is not None:
         problem, remedy = _of_status(status, _said(error), address)
-    elif "APITimeoutError" in names:
+    elif names & {"APITimeoutError", "TimeoutException"}:
         problem, remedy = f"{address.url} did not answer in time", "Raise timeout=…, or ask for a shorter answer."
+    elif is_transport_error(error):
+        problem = f"the connection to {address.url} broke ({type(error).__name__}: {error})"
+        remedy = "Try again; if it goes on, look at the network and the server."
     elif "APIConnectionError" in names:
         cause = error.__cause__ or error
         problem = f"{address.url} cannot be reached ({type(cause).__name__}: {cause})"

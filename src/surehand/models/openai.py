@@ -14,7 +14,7 @@ from surehand.errors import MissingExtraError, OptionError
 from surehand.messages import AIMessage, AIMessageChunk
 from surehand.models.base import BaseChatModel, ModelRequest
 from surehand.models.clients import LoopClients
-from surehand.models.failures import Address, bad_reply, missing_key, sdk_failure
+from surehand.models.failures import Address, bad_reply, is_transport_error, missing_key, sdk_failure
 from surehand.models.nudge import Nudge
 
 if TYPE_CHECKING:
@@ -269,6 +269,10 @@ class ChatOpenAI(BaseChatModel):
             raise sdk_failure(error, address) from error
         except json.JSONDecodeError as error:
             raise bad_reply(address, error.doc, "broken JSON") from error
+        except Exception as error:
+            if not is_transport_error(error):
+                raise
+            raise sdk_failure(error, address) from error
 
 
 def _written_choice(request: ModelRequest) -> str | Mapping[str, Any] | None:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from typing import Any, cast
 
 import pytest
@@ -350,6 +351,23 @@ def test_an_error_inside_a_stream_is_an_error() -> None:
     frames = [piece(content="so"), {"error": {"message": "overloaded"}}]
     with provider_server([Stream(frames)]) as server, pytest.raises(ModelError, match="overloaded"):
         list(model(server).stream("hi"))
+
+
+def test_a_connection_that_breaks_is_an_error() -> None:
+    cut_off = Served(Stream([piece(content="so")]), is_cut_off=True)
+    with provider_server([cut_off]) as server, pytest.raises(ModelError, match=r"broke|cannot be reached"):
+        list(model(server).stream("hi"))
+    with pytest.raises(ModelError, match=r"broke|cannot be reached"):
+        ask([Served(reply(), is_cut_off=True)])
+
+
+def test_a_server_that_takes_too_long_is_an_error() -> None:
+    def slow(body: dict[str, Any]) -> dict[str, Any]:
+        time.sleep(0.3)
+        return reply()
+
+    with pytest.raises(ModelError, match="did not answer in time"):
+        ask([slow], timeout=0.05)
 
 
 def test_a_stream_without_a_frame_is_an_error() -> None:
