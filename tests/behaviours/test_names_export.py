@@ -7,6 +7,8 @@ import re
 import pytest
 
 from surehand.errors import ToolDefinitionError
+from surehand.messages import AIMessage
+from surehand.nodes import ToolNode
 from surehand.tools import Tool
 from surehand.tools.export import export_names, original_names, to_anthropic, to_mcp, to_openai
 
@@ -46,3 +48,11 @@ def test_NAME_08_the_way_back_leads_to_the_original_name() -> None:
     wires = export_names(["Code Calculator!", "查询", "plain"])
     assert original_names(wires)[wires["查询"]] == "查询"
     assert wires["plain"] == "plain"
+
+
+@pytest.mark.parametrize("name", ["Code Calculator!", "查询"])
+def test_NAME_08_a_call_under_the_exported_name_reaches_the_tool(name: str) -> None:
+    tool = named(name)
+    wire = tool.to_openai()["function"]["name"]
+    [answer] = ToolNode([tool]).invoke([AIMessage(tool_calls=[{"id": "c1", "name": wire, "args": {"n": 5}}])])
+    assert (answer.content, answer.name, answer.tool_call_id) == ("5", name, "c1")

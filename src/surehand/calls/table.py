@@ -11,6 +11,7 @@ from typing import Final
 from surehand.errors import OptionError, ToolDefinitionError
 from surehand.policy import DEFAULT_OPTIONS, UNSET, ErrorRule, ToolOptions, Unset
 from surehand.spec import ToolSpec
+from surehand.spec.wire import wire_name
 
 __all__ = ["RegisteredTool", "ToolTable"]
 
@@ -81,11 +82,14 @@ class ToolTable:
         return self._tools.get(name)
 
     def like(self, name: str) -> RegisteredTool | None:
-        """The one tool equal to the name but for spaces, case, ``-``/``_`` or a ``functions.`` prefix.
+        """The one tool exported under the name, or equal to it but for spaces, case, ``-``/``_`` or a ``functions.``.
 
-        None where there is no such tool, more than one, or where the tool is destructive: those run by their exact
-        name only.
+        None where there is no such tool, more than one, or where a destructive tool is only spelled alike: those run
+        by their exact name or the one they are exported under.
         """
+        exported = [tool for known, tool in self._tools.items() if wire_name(known) == name]
+        if len(exported) == 1:
+            return exported[0]
         names = self._normal.get(_normalised(name), [])
         if len(names) != 1:
             return None
