@@ -88,7 +88,7 @@ def run(
 @app.command()
 def call(
     tool: Tools,
-    arguments: Annotated[str, typer.Argument(help="The argument text exactly as a model sends it; - reads it in.")],
+    arguments: Annotated[str, typer.Argument(help="The argument text as a model sends it; - reads it in.")] = "",
     *,
     json: Json = False,
     log: Log = False,

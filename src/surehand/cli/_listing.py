@@ -38,16 +38,17 @@ def exported(tools: Sequence[BaseTool], form: SchemaForm) -> Any:
 
 def show_tools(tools: Sequence[BaseTool], screen: Screen) -> None:
     """Name, description, arguments and options of each tool."""
-    for tool in tools:
-        screen.title(tool.name)
-        screen.labelled("description", tool.description or "none: a model will not know what it is for")
-        arguments = _arguments(tool.spec.schema.json_schema)
+    specs = [tool.spec for tool in tools]  # all first: a tool that cannot be built is an error before any output
+    for tool, spec in zip(tools, specs, strict=True):
+        screen.title(spec.name)
+        screen.labelled("description", spec.description or "none: a model will not know what it is for")
+        arguments = _arguments(spec.schema.json_schema)
         for place, argument in enumerate(arguments or ["none"]):
             screen.labelled("" if place else "arguments", argument)
         options = _options(tool)
         if options:
             screen.labelled("options", ", ".join(options))
-        for advice in _advice(tool.spec.schema.json_schema):
+        for advice in _advice(spec.schema.json_schema):
             screen.labelled("advice", advice, style="yellow")
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import importlib.util
 import inspect
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -72,13 +72,10 @@ def load_one_tool(text: str) -> BaseTool:
 
 
 def _load_module(name: str) -> ModuleType:
-    path = Path(name)
-    is_file = path.suffix == ".py" or path.is_file()
-    if is_file and not path.is_file():
-        raise CommandError(problem=f"There is no file {name!r}", remedy="Give the path of a Python file that exists.")
-    _put_on_path(path.resolve().parent if is_file else Path.cwd())
+    is_file = _is_file(name)
+    _put_on_path(Path(name).resolve().parent if is_file else Path.cwd())
     try:
-        return _run_file(path) if is_file else importlib.import_module(name)
+        return _run_file(Path(name)) if is_file else importlib.import_module(name)
     except (Exception, SystemExit) as error:  # the module is the user's code and may raise anything
         if isinstance(error, ModuleNotFoundError) and _is_within(name, error.name):
             raise CommandError(
@@ -89,6 +86,27 @@ def _load_module(name: str) -> ModuleType:
             problem=f"{name!r} cannot be imported: {type(error).__name__}: {error}".rstrip(": ."),
             remedy="Correct the module, and keep what it runs under `if __name__ == '__main__'`.",
         ) from error
+
+
+def _is_file(name: str) -> bool:
+    """Whether the name is a Python file's path; False for a module's dotted name.
+
+    Raises:
+        CommandError: It is neither.
+    """
+    path = Path(name)
+    if path.suffix == ".py":
+        if path.is_file():
+            return True
+        raise CommandError(problem=f"There is no file {name!r}", remedy="Give the path of a Python file that exists.")
+    if not path.exists() and all(part.isidentifier() for part in name.split(".")):
+        return False
+    if path.is_dir() and name.isidentifier():
+        return False  # a package in the working directory
+    raise CommandError(
+        problem=f"{name!r} is neither a module nor a Python file",
+        remedy="Give a dotted name such as shop.tools, or a path that ends in .py.",
+    )
 
 
 def _is_within(name: str, missing: str | None) -> bool:
@@ -102,12 +120,13 @@ def _put_on_path(folder: Path) -> None:
 
 
 def _run_file(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise CommandError(problem=f"{str(path)!r} is no Python file", remedy="Give a file whose name ends in .py.")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module  # annotations of its tools are looked up there
-    spec.loader.exec_module(module)
+    is_taken = path.stem in sys.modules or path.stem in sys.stdlib_module_names
+    name = f"{path.stem}_py" if is_taken else path.stem  # a file json.py must not take the place of json
+    loader = SourceFileLoader(name, str(path.resolve()))
+    module = ModuleType(name)
+    module.__file__ = loader.path
+    sys.modules[name] = module  # annotations of its tools are looked up there
+    loader.exec_module(module)
     return module
 
 

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from support.command import surehand
 
 
@@ -16,8 +18,9 @@ def test_the_argument_text_goes_through_the_whole_pipeline(shop: str) -> None:
     assert json.loads(ended.out) == {"order_id": 4711, "detail": "short"}
 
 
-def test_a_call_without_arguments_takes_blank_text(shop: str) -> None:
-    assert surehand("call", f"{shop}:greet", "").out == "hello\n"
+@pytest.mark.parametrize("arguments", [(), ("",), ("null",), ("{}",)])
+def test_a_tool_without_arguments_needs_none(shop: str, arguments: tuple[str, ...]) -> None:
+    assert surehand("call", f"{shop}:greet", *arguments).out == "hello\n"
 
 
 def test_a_refused_call_ends_with_1_and_the_words_for_the_model(shop: str) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -38,12 +39,17 @@ def test_a_name_chooses_a_tool_a_class_a_function_or_a_list(shop: str, name: str
     [
         ("nowhere.py", "There is no file 'nowhere.py'"),
         ("no_such_module", "There is no module 'no_such_module'"),
+        ("", "'' is neither a module nor a Python file"),
+        (".", "'.' is neither a module nor a Python file"),
+        ("/", "'/' is neither a module nor a Python file"),
+        ("notes.txt", "'notes.txt' is neither a module nor a Python file"),
         ("shop:find_orders", "Did you mean 'find_order'?"),
         ("shop:xyzzy", "Its tools are: find_order, greet"),
         ("shop:NOTHING", "has no tool 'NOTHING'"),
     ],
 )
 def test_what_cannot_be_found_is_said_in_one_line(shop: str, target: str, said: str) -> None:
+    Path(shop).with_name("notes.txt").write_text("x = 1", encoding="utf-8")
     ended = surehand("tools", target)
     assert (ended.code, ended.out) == (2, "")
     assert said in ended.err
@@ -58,6 +64,8 @@ def test_what_cannot_be_found_is_said_in_one_line(shop: str, target: str, said: 
         ("raise SystemExit(3)", "SystemExit: 3"),
         ("1 / 0", "ZeroDivisionError: division by zero"),
         ("x = 1", "holds no tools"),
+        ("x = '\0'", "null bytes"),
+        ("from surehand import BaseTool\nclass A(BaseTool):\n    pass\na = A()", "neither _run nor _arun"),
     ],
 )
 def test_a_module_that_cannot_be_used_is_refused_with_the_reason(shop: str, source: str, said: str) -> None:
@@ -66,6 +74,7 @@ def test_a_module_that_cannot_be_used_is_refused_with_the_reason(shop: str, sour
     ended = surehand("tools", str(path))
     assert ended.code == 2
     assert said in ended.err
+    assert ended.out == ""
     assert "Traceback" not in ended.err
 
 
@@ -74,3 +83,10 @@ def test_a_file_may_import_its_neighbours(shop: str, monkeypatch: pytest.MonkeyP
     beside.write_text("from shop import greet as hello", encoding="utf-8")
     monkeypatch.chdir("/")
     assert names(surehand("tools", str(beside)).out) == ["greet"]
+
+
+def test_a_file_named_like_a_module_of_python_does_not_take_its_place(shop: str) -> None:
+    path = Path(shop).with_name("json.py")
+    path.write_text(Path(shop).read_text(encoding="utf-8"), encoding="utf-8")
+    assert surehand("call", f"{path}:greet", "{}", "--json").code == 0
+    assert "loads" in vars(sys.modules["json"])
