@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
+from surehand.dialects.blocks import anthropic_block
 from surehand.dialects.streams import Reply
 from surehand.dialects.wire import (
     NO_OUTPUT,
@@ -148,7 +149,7 @@ def _written(message: Message, names: Mapping[str, str]) -> tuple[str, list[dict
     if isinstance(message, ToolMessage):
         return "user", [_written_answer(message)]
     if isinstance(message, HumanMessage):
-        return "user", content_blocks(message.content)
+        return "user", [anthropic_block(block) for block in content_blocks(message.content)]
     raise InputError(
         problem="Anthropic's Messages have no such message",
         value=message,
@@ -160,7 +161,7 @@ def _written_reply(message: AIMessage, names: Mapping[str, str]) -> list[dict[st
     blocks = content_blocks(message.content)
     placed = calls_in_order(message, blocks)
     written = [
-        _written_call(placed[position], names) if position in placed else block
+        {**block, **_written_call(placed[position], names)} if position in placed else anthropic_block(block)
         for position, block in enumerate(blocks)
         if position in placed or block.get("type") != "tool_use"
     ]
@@ -182,7 +183,7 @@ def _written_answer(message: ToolMessage) -> dict[str, Any]:
     if isinstance(message.content, str):
         content = clean_text(message.content) if message.content.strip() else NO_OUTPUT
     else:
-        content = content_blocks(message.content) or NO_OUTPUT
+        content = [anthropic_block(block) for block in content_blocks(message.content)] or NO_OUTPUT
     written: dict[str, Any] = {
         "type": "tool_result",
         "tool_use_id": sendable_id(message.tool_call_id),

@@ -7,11 +7,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
+from surehand.dialects.blocks import openai_block
 from surehand.dialects.streams import Reply
 from surehand.dialects.wire import (
     NO_OUTPUT,
     clean,
     clean_text,
+    content_blocks,
     sendable_arguments_text,
     sendable_id,
     sendable_name,
@@ -151,7 +153,7 @@ def _written(message: Message, form: _Form) -> dict[str, Any]:
 def _parts(content: Content) -> str | list[Any]:
     if isinstance(content, str):
         return clean_text(content) or NO_OUTPUT
-    return [{"type": "text", "text": part} if isinstance(part, str) else part for part in clean(content)] or NO_OUTPUT
+    return [openai_block(block) for block in content_blocks(content)] or NO_OUTPUT
 
 
 def _written_reply(message: AIMessage, form: _Form) -> dict[str, Any]:

@@ -132,6 +132,22 @@ def test_blocks_are_written_as_they_were_read() -> None:
     assert written(HumanMessage("hi"), message)[1]["content"] == content
 
 
+def test_what_else_a_call_block_holds_is_sent_back() -> None:
+    block = {**use("a"), "caller": {"type": "direct"}, "cache_control": {"type": "ephemeral"}}
+    message = anthropic_messages.read_reply({"content": [block]})
+
+    assert written(HumanMessage("hi"), message)[1]["content"] == [block]
+
+
+def test_images_of_an_answer_are_written_in_this_form() -> None:
+    image: Block = {"type": "image", "data": "aGk=", "mimeType": "image/jpeg"}
+    results = written(HumanMessage("hi"), calls("a"), ToolMessage([image], tool_call_id="a"))[2]["content"]
+
+    assert results[0]["content"] == [
+        {"type": "image", "source": {"type": "base64", "media_type": "image/jpeg", "data": "aGk="}}
+    ]
+
+
 def test_calls_of_blocks_with_one_id_get_ids_of_their_own() -> None:
     message = anthropic_messages.read_reply({"content": [use("a"), use("a")]})
 
