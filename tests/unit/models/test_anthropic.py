@@ -205,7 +205,7 @@ def test_fields_that_follow_from_the_call_are_refused(name: str) -> None:
 
 
 def test_a_connection_that_breaks_is_an_error() -> None:
-    start = {"type": "message_start", "message": {**reply(), "content": [], "stop_reason": None}}
+    start: dict[str, Any] = {"type": "message_start", "message": {**reply(), "content": [], "stop_reason": None}}
     cut_off = Served(Stream([start]), is_cut_off=True)
     with provider_server([cut_off]) as server, pytest.raises(ModelError, match=r"broke|cannot be reached"):
         list(model(server).stream("hi"))
