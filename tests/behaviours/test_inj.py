@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import pytest
 from pydantic import BaseModel, ConfigDict
-from support.arguments import complaints, delivered
 from typing_extensions import TypedDict
 
+from support.arguments import complaints, delivered
 from surehand.arguments import validate_arguments
 from surehand.policy import UNSET
 from surehand.spec import (

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
-from support.arguments import delivered, valid, values
 
+from support.arguments import delivered, valid, values
 from surehand.arguments import parse_arguments
 
 
@@ -17,7 +17,7 @@ def test_PARSE_07_an_object_that_is_encoded_twice_is_unwrapped() -> None:
 
 
 def test_PARSE_08_text_never_becomes_the_first_parameter() -> None:
-    def weather(location: str, celsius: bool = False) -> tuple[str, bool]:
+    def weather(location: str, celsius: bool = False) -> tuple[str, bool]:  # noqa: FBT001, FBT002 - what users write
         return location, celsius
 
     arguments = parse_arguments('{"location": "Paris", "celsius": true}').value

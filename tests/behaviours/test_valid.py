@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import AliasChoices, BaseModel, Field
-from support.arguments import complaints, delivered, refused, valid, values
-from support.postponed import postponed_tool
 from typing_extensions import TypedDict
 
+from support.arguments import complaints, delivered, refused, valid, values
+from support.postponed import postponed_tool
 from surehand.arguments import validate_arguments
 from surehand.errors import ToolDefinitionError
 from surehand.spec import schema_of, spec_from_function
@@ -175,7 +175,7 @@ def test_VALID_21_no_argument_name_of_a_json_schema_is_reserved() -> None:
         return kwargs
 
     spec = spec_from_function(tool, args_schema=schema)
-    found = validate_arguments(spec.schema, {name: 1 for name in names}, tool="tool")
+    found = validate_arguments(spec.schema, dict.fromkeys(names, 1), tool="tool")
 
     assert spec.body.call(found.values, {}) == dict.fromkeys(names, 1)
 
@@ -270,7 +270,9 @@ def test_VALID_31_names_of_the_enclosing_function_are_found() -> None:
 
 
 def test_VALID_31_an_annotation_that_cannot_be_resolved_is_a_definition_error() -> None:
-    def tool(x: Nowhere) -> None: ...  # type: ignore[name-defined] # noqa: F821 # pyright: ignore
+    def tool(x: Any) -> None: ...
+
+    tool.__annotations__["x"] = "Nowhere"
 
     with pytest.raises(ToolDefinitionError, match="annotation 'Nowhere' of parameter 'x' cannot be resolved"):
         spec_from_function(tool)

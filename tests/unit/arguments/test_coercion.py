@@ -17,7 +17,7 @@ def coerced(schema: Any, value: Any, *, is_strict: bool = False) -> Any:
 
 
 @pytest.mark.parametrize(
-    "schema,value,wanted",
+    ("schema", "value", "wanted"),
     [
         ({"type": "integer"}, " 5 ", 5),
         ({"type": "integer"}, "5.0", 5),
@@ -44,7 +44,7 @@ def test_values_are_made_to_fit(schema: Any, value: Any, wanted: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "schema,value",
+    ("schema", "value"),
     [
         ({"type": "integer"}, "5.5"),
         ({"type": "integer"}, "5e"),

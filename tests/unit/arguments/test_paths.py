@@ -6,7 +6,7 @@ from surehand.arguments.paths import json_path
 
 
 @pytest.mark.parametrize(
-    "steps,wanted",
+    ("steps", "wanted"),
     [
         ((), "$"),
         (("items", 2, "qty"), "$.items[2].qty"),

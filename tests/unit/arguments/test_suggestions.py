@@ -6,7 +6,7 @@ from surehand.arguments import did_you_mean, near_name
 
 
 @pytest.mark.parametrize(
-    "name,candidates,wanted",
+    ("name", "candidates", "wanted"),
     [
         ("file_path", ["path", "limit"], "path"),
         ("filePath", ["file_path"], "file_path"),

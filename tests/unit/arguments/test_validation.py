@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from support.arguments import complaints, refused, valid, values
 
+from support.arguments import complaints, refused, valid, values
 from surehand.arguments import parse_arguments, validate_arguments
 from surehand.spec import schema_of
 
@@ -38,7 +38,7 @@ def test_valid_arguments_need_no_repairs() -> None:
 
 
 @pytest.mark.parametrize(
-    "annotation,given,wanted,note",
+    ("annotation", "given", "wanted", "note"),
     [
         (int, "5", 5, "read the text at $.x as an integer"),
         (int, 20.0, 20, "read the number at $.x as an integer"),
@@ -67,7 +67,7 @@ def test_values_are_coerced_where_nothing_is_lost(annotation: Any, given: Any, w
 
 
 @pytest.mark.parametrize(
-    "annotation,given",
+    ("annotation", "given"),
     [
         (int, True),
         (int, 3.5),
@@ -208,7 +208,7 @@ def test_everything_is_told_at_once() -> None:
         qty: Annotated[int, Field(ge=1)]
         name: str
 
-    def order(items: list[Item], note: str, express: bool = False) -> None: ...
+    def order(items: list[Item], note: str, express: bool = False) -> None: ...  # noqa: FBT001, FBT002 - what users write
 
     assert complaints(
         order, {"items": [{"qty": 1, "name": "a"}, {"qty": 0}, {"qty": "x", "name": 3}], "express": []}

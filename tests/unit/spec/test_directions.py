@@ -8,6 +8,23 @@ from surehand.spec import read_directions
 from surehand.spec.directions import resolve_pointer
 
 
+TYPES: list[tuple[Any, set[str]]] = [
+    ({"const": None}, {"null"}),
+    ({"enum": [True, 1, 1.5, "a", [], {}]}, {"boolean", "integer", "number", "string", "array", "object"}),
+    ({"properties": {}}, {"object"}),
+    ({"type": ["integer", "string"]}, {"integer", "string"}),
+    ({"allOf": [{"type": ["integer", "string"]}, {"type": "integer"}]}, {"integer"}),
+]
+POINTERS: list[tuple[str, Any]] = [
+    ("#", {"a/b": [{}], "s": 1}),
+    ("#/a~1b/0", {}),
+    ("#/a~1b/1", None),
+    ("#/c", None),
+    ("x", None),
+    ("#/s", None),
+]
+
+
 def directed(schema: Any, **keywords: Any) -> Any:
     return read_directions({"type": "object", "properties": {"x": schema}, **keywords}).properties["x"]
 
@@ -46,25 +63,19 @@ def test_alternatives_of_an_object_only_add_keys() -> None:
 
 
 def test_alternatives_of_the_whole_add_their_keys() -> None:
-    forms = [{"type": "object", "properties": {name: {}}, "required": [name]} for name in ("a", "b")]
+    forms: list[Any] = [{"type": "object", "properties": {name: {}}, "required": [name]} for name in ("a", "b")]
 
     assert list(read_directions({"anyOf": forms}).names) == ["a", "b"]
 
 
-@pytest.mark.parametrize(
-    "schema,types",
-    [
-        ({"const": None}, {"null"}),
-        ({"enum": [True, 1, 1.5, "a", [], {}]}, {"boolean", "integer", "number", "string", "array", "object"}),
-        ({"properties": {}}, {"object"}),
-        ({"type": ["integer", "string"]}, {"integer", "string"}),
-        ({"allOf": [{"type": ["integer", "string"]}, {"type": "integer"}]}, {"integer"}),
-        ({}, set[str]()),
-        (True, set[str]()),
-    ],
-)
+@pytest.mark.parametrize(("schema", "types"), TYPES)
 def test_types_are_read_or_inferred(schema: Any, types: set[str]) -> None:
     assert directed(schema).types == types
+
+
+@pytest.mark.parametrize("schema", [{}, True, {"description": "x"}])
+def test_a_schema_without_types_takes_everything(schema: Any) -> None:
+    assert directed(schema).quiet is None
 
 
 def test_a_secret_is_found_at_any_depth() -> None:
@@ -78,9 +89,6 @@ def test_a_secret_is_found_at_any_depth() -> None:
     assert not directed({"type": "array"}).hides_secret()
 
 
-@pytest.mark.parametrize(
-    "pointer,wanted",
-    [("#", True), ("#/a~1b/0", True), ("#/a~1b/1", False), ("#/c", False), ("x", False), ("#/s", False)],
-)
-def test_local_pointers_are_resolved(pointer: str, wanted: bool) -> None:
-    assert (resolve_pointer({"a/b": [{}], "s": 1}, pointer) is not None) == wanted
+@pytest.mark.parametrize(("pointer", "wanted"), POINTERS)
+def test_local_pointers_are_resolved(pointer: str, wanted: Any) -> None:
+    assert resolve_pointer({"a/b": [{}], "s": 1}, pointer) == wanted

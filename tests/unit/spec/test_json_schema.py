@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
-from support.arguments import complaints, refused, valid, values
 
+from support.arguments import complaints, refused, valid, values
 from surehand.errors import MissingExtraError, ToolDefinitionError
-from surehand.spec import schema_of, spec_from_function
+from surehand.spec import InjectedToolCallId, schema_of, spec_from_function
 
 
 def schema(properties: dict[str, Any], **keywords: Any) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def test_changing_the_schema_afterwards_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "part,given,told",
+    ("part", "given", "told"),
     [
         ({"type": "integer"}, "x", "expected an integer, got the text 'x'"),
         ({"type": ["integer", "null"]}, "x", "expected an integer or null, got the text 'x'"),
@@ -202,10 +202,6 @@ def test_dumping_gives_the_valid_arguments_as_json() -> None:
 
 
 def test_injected_properties_are_hidden_and_not_required() -> None:
-    from typing import Annotated
-
-    from surehand.spec import InjectedToolCallId
-
     def tool(q: str, call_id: Annotated[str, InjectedToolCallId]) -> None: ...
 
     written = schema({"q": {"type": "string"}, "call_id": {"type": "string"}}, required=["q", "call_id"])

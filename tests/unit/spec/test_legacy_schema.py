@@ -3,14 +3,14 @@ from __future__ import annotations
 from typing import Annotated, Any, Optional
 
 import pytest
-from support.arguments import complaints, delivered, valid, values
 
+from support.arguments import complaints, delivered, valid, values
 from surehand.spec import schema_of, spec_from_function
 
 v1 = pytest.importorskip("pydantic.v1")
 
-Inner = v1.create_model("Inner", title=(str, ...), n=(int, 1))
-Args = v1.create_model("Args", a=(int, v1.Field(..., alias="A", gt=0)), inner=(Optional[Inner], None))  # noqa: UP045 - v1's form
+Inner: Any = v1.create_model("Inner", title=(str, ...), n=(int, 1))
+Args: Any = v1.create_model("Args", a=(int, v1.Field(..., alias="A", gt=0)), inner=(Optional[Inner], None))  # noqa: UP045 - v1's form
 
 
 def test_the_schema_has_wire_names_and_no_generated_titles() -> None:
@@ -37,9 +37,9 @@ def test_text_for_a_nested_model_is_decoded() -> None:
 def test_problems_are_told_like_those_of_other_schemas() -> None:
     assert complaints(Args, {"A": 0, "inner": {"n": "x"}}) == [
         "$.A: ensure this value is greater than 0",
-        "$.inner.title: field required, got null",
+        "$.inner.title: missing",
         "$.inner.n: value is not a valid integer, got the text 'x'",
-    ] or complaints(Args, {"A": 0, "inner": {"n": "x"}})[1].startswith("$.inner.title: missing")
+    ]
     assert complaints(Args, {}) == ["$.A: missing, expected an integer"]
 
 
@@ -48,16 +48,17 @@ def test_validated_arguments_are_dumped_as_json() -> None:
 
 
 def test_one_parameter_annotated_with_the_model_gets_the_instance() -> None:
-    def tool(args: Args) -> Any:  # type: ignore[valid-type]
+    def tool(args: Any) -> Any:
         return args
 
+    tool.__annotations__["args"] = Args
     spec = spec_from_function(tool, args_schema=Args)
 
     assert spec.body.call(spec.schema.validate({"A": 1}), {}) == Args(A=1)
 
 
 @pytest.mark.parametrize(
-    "annotation,given,wanted",
+    ("annotation", "given", "wanted"),
     [
         (Inner, {"title": "t"}, Inner(title="t")),
         (Optional[Inner], {"title": "t"}, Inner(title="t")),  # noqa: UP045 - made at run time

@@ -20,7 +20,7 @@ def test_names_that_cannot_be_meant_are_refused(name: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "name,wanted",
+    ("name", "wanted"),
     [("SearchTheWeb", "search_the_web"), ("HTTPTool", "http_tool"), ("search", "search"), ("GetV2Item", "get_v2_item")],
 )
 def test_class_names_become_snake_case(name: str, wanted: str) -> None:
@@ -35,7 +35,7 @@ def search() -> None: ...
 
 
 @pytest.mark.parametrize(
-    "function,wanted",
+    ("function", "wanted"),
     [(search, "search"), (WebSearch(), "web_search"), (functools.partial(functools.partial(search)), "search")],
 )
 def test_callables_go_by_a_name(function: object, wanted: str) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
 from support.arguments import refused, valid
 from support.data import committed_data, full_data, read_lines
-
 from surehand.arguments import parse_arguments
-from surehand.spec import schema_of
+from surehand.spec import is_array, is_object, schema_of
 
 TYPES = {"dict": "object", "float": "number", "tuple": "array"}
 ANSWERS_THAT_BREAK_THEIR_SCHEMA = {"simple_python_307"}
@@ -44,11 +44,11 @@ def benchmark_rows() -> Iterator[dict[str, Any]]:
 
 def as_json_schema(part: Any) -> Any:
     """The benchmark's own types as those of JSON Schema."""
-    if isinstance(part, list):
+    if is_array(part):
         return [as_json_schema(item) for item in part]
-    if not isinstance(part, Mapping):
+    if not is_object(part):
         return part
-    found = {}
+    found: dict[str, Any] = {}
     for key, value in part.items():
         if key == "properties":
             found[key] = {name: as_json_schema(schema) for name, schema in value.items()}
@@ -66,11 +66,11 @@ def first_answer(acceptable: list[Any]) -> Any:
 
 
 def chosen(value: Any) -> Any:
-    if isinstance(value, list):
+    if is_array(value):
         return [chosen(item) for item in value]
-    if not isinstance(value, dict):
+    if not is_object(value):
         return value
-    return {name: chosen(item[0]) if isinstance(item, list) and item else item for name, item in value.items()}
+    return {name: chosen(item[0]) if is_array(item) and item else item for name, item in value.items()}
 
 
 @pytest.mark.parametrize("schema", [pytest.param(schema, id=name) for name, schema in mcp_tools()])

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NotRequired, ParamSpec, TypeVar
 
 import pytest
-from support.arguments import complaints, delivered
-from typing_extensions import NotRequired, TypedDict, Unpack
+from typing_extensions import TypedDict, Unpack
 
+from support.arguments import complaints, delivered
 from surehand.errors import ToolDefinitionError
 from surehand.spec import schema_of, spec_from_function
 
@@ -73,8 +73,9 @@ def test_a_wrapped_function_keeps_its_signature() -> None:
 
 
 def test_parameters_without_an_annotation_take_anything() -> None:
-    def tool(a, b=1):  # type: ignore[no-untyped-def]
-        return a, b
+    scope: dict[str, Any] = {}
+    exec("def tool(a, b=1):\n    return a, b\n", scope)
+    tool = scope["tool"]
 
     assert schema_of(tool).json_schema["properties"] == {"a": {}, "b": {"default": 1}}
     assert delivered(tool, {"a": [1, {}]}) == ([1, {}], 1)
@@ -133,6 +134,8 @@ def test_the_model_cannot_override_a_bound_argument_of_a_partial() -> None:
 
 
 def test_the_return_annotation_may_be_anything() -> None:
-    def tool(a: int) -> Nowhere: ...  # type: ignore[name-defined] # noqa: F821 # pyright: ignore
+    def tool(a: int) -> None: ...
+
+    tool.__annotations__["return"] = "Nowhere"
 
     assert list(schema_of(tool).json_schema["properties"]) == ["a"]

@@ -8,7 +8,7 @@ from surehand.spec.wording import expectation, listed, received
 
 
 @pytest.mark.parametrize(
-    "value,wanted",
+    ("value", "wanted"),
     [
         (None, "null"),
         (True, "true"),
@@ -32,7 +32,7 @@ def test_long_values_are_cut() -> None:
 
 
 @pytest.mark.parametrize(
-    "value,wanted",
+    ("value", "wanted"),
     [(True, "true or false"), (3, "a number"), ("abc", "a text"), (None, "null"), (b"", "a value of type bytes")],
 )
 def test_hidden_values_are_described_by_their_kind(value: Any, wanted: str) -> None:
@@ -40,7 +40,7 @@ def test_hidden_values_are_described_by_their_kind(value: Any, wanted: str) -> N
 
 
 @pytest.mark.parametrize(
-    "types,wanted",
+    ("types", "wanted"),
     [
         ({"integer"}, "an integer"),
         ({"null"}, "null"),
