@@ -1,6 +1,8 @@
 """The public face of tools: ``@tool``, ``BaseTool``, ``Tool`` and how they are declared to providers."""
 
+from surehand.tools.base import BaseTool
+from surehand.tools.collect import as_tools
+from surehand.tools.function import Tool, tool
 from surehand.tools.options import OPTION_NAMES, CallOptions, OptionArguments, tool_options
-from surehand.tools.tool import BaseTool, Tool, as_tools, tool
 
 __all__ = ["OPTION_NAMES", "BaseTool", "CallOptions", "OptionArguments", "Tool", "as_tools", "tool", "tool_options"]

@@ -1,28 +1,26 @@
-"""Tools as users make and call them."""
+"""Tools as classes, and what calling a tool directly means."""
 
 from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
-
-from typing_extensions import Unpack
+from typing import TYPE_CHECKING, Any, Self
 
 from surehand.calls import Call, Host, ToolReturn, ToolTable, Turn, calls_of, run_alone_sync, run_call
 from surehand.concurrency import entered_by_sync_door
 from surehand.control import RunConfig, current_runtime
-from surehand.errors import OptionError, ToolCallError, ToolDefinitionError, shown
+from surehand.errors import ToolCallError, ToolDefinitionError
 from surehand.messages import AIMessage, ToolMessage
 from surehand.outcomes import FailureKind
 from surehand.policy import UNSET, ToolOptions
 from surehand.shapes import is_object, is_pair
 from surehand.spec import ResponseFormat, ToolSpec, check_tool_name, snake_case, spec_from_function
 from surehand.tools.export import to_anthropic, to_mcp, to_openai
-from surehand.tools.options import OPTION_NAMES, OptionArguments, tool_options
+from surehand.tools.options import OPTION_NAMES, tool_options
 
-__all__ = ["BaseTool", "Tool", "as_tools", "tool"]
+__all__ = ["BaseTool"]
 
 _DIRECT: ToolOptions = ToolOptions(handle_tool_errors=False)
 """A tool that is called directly raises, unless it has a rule of its own."""
@@ -56,8 +54,6 @@ class BaseTool:
     """Whether the function returns a pair of content and artifact."""
     tags: Sequence[str] = ()
     metadata: Mapping[str, Any] = {}
-
-    _config: ClassVar[ToolOptions] = ToolOptions()
 
     @property
     def spec(self) -> ToolSpec:
@@ -204,202 +200,6 @@ def _either(run: Callable[..., Any], arun: Callable[..., Any]) -> Callable[..., 
     either.__module__ = run.__module__
     either.__doc__ = run.__doc__
     return either
-
-
-class Tool(BaseTool):
-    """A tool made from a function or a JSON Schema; calling it calls the function itself.
-
-    Args:
-        spec: The tool as data.
-    """
-
-    def __init__(self, spec: ToolSpec) -> None:
-        self.__dict__["_spec"] = spec
-        self.name = spec.name
-        self.description = spec.description
-        self.args_schema = spec.schema.model
-        self.return_direct = spec.return_direct
-        self.response_format = spec.response_format
-        self.tags = spec.tags
-        self.metadata = spec.metadata
-
-    @property
-    def func(self) -> Callable[..., Any]:
-        """The function itself."""
-        return self.spec.body.function
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function itself: no validation, no policy."""
-        return self.func(*args, **kwargs)
-
-    def __get__(self, instance: object | None, owner: type | None = None) -> Tool:
-        """A tool that was made from a method, bound to the instance it is taken from."""
-        receiver = owner if instance is None else instance
-        is_unbound = self.spec.body.receiver is None or (instance is None and self.spec.body.receiver != "cls")
-        return self if is_unbound else Tool(self.spec.bind(receiver))
-
-    @classmethod
-    def from_function(
-        cls,
-        function: Callable[..., Any],
-        *,
-        name: str | None = None,
-        description: str | None = None,
-        args_schema: Any = None,
-        return_direct: bool = False,
-        response_format: ResponseFormat = "content",
-        tags: Sequence[str] = (),
-        metadata: Mapping[str, Any] | None = None,
-        **options: Unpack[OptionArguments],
-    ) -> Tool:
-        """A tool from any callable: function, method, partial, object with ``__call__``.
-
-        Raises:
-            ToolDefinitionError: The callable cannot be a tool.
-            OptionError: An option has a value that cannot be meant.
-        """
-        return cls(
-            spec_from_function(
-                function,
-                name=name,
-                description=description,
-                args_schema=args_schema,
-                options=tool_options(options),
-                return_direct=return_direct,
-                response_format=response_format,
-                tags=tuple(tags),
-                metadata=dict(metadata or {}),
-            )
-        )
-
-    @classmethod
-    def from_json_schema(
-        cls,
-        name: str,
-        schema: Mapping[str, Any],
-        function: Callable[..., Any],
-        *,
-        description: str = "",
-        **options: Unpack[OptionArguments],
-    ) -> Tool:
-        """A tool whose arguments a JSON Schema describes; they are validated like any other.
-
-        Args:
-            name: What the model calls the tool by.
-            schema: A JSON Schema of an object.
-            function: Called with the arguments as keywords.
-            description: What the model is told about the tool.
-            **options: As on ``@tool``.
-
-        Raises:
-            MissingExtraError: The ``jsonschema`` extra is not installed.
-            ToolDefinitionError: The schema is no JSON Schema of an object.
-        """
-        return cls.from_function(function, name=name, description=description, args_schema=schema, **options)
-
-
-@overload
-def tool(function: Callable[..., Any], /) -> Tool: ...
-@overload
-def tool(
-    name: str | None = None,
-    /,
-    *,
-    description: str | None = None,
-    args_schema: Any = None,
-    return_direct: bool = False,
-    response_format: ResponseFormat = "content",
-    tags: Sequence[str] = (),
-    metadata: Mapping[str, Any] | None = None,
-    **options: Unpack[OptionArguments],
-) -> Callable[[Callable[..., Any]], Tool]: ...
-@overload
-def tool(
-    *,
-    name: str,
-    description: str | None = None,
-    args_schema: Any = None,
-    return_direct: bool = False,
-    response_format: ResponseFormat = "content",
-    tags: Sequence[str] = (),
-    metadata: Mapping[str, Any] | None = None,
-    **options: Unpack[OptionArguments],
-) -> Callable[[Callable[..., Any]], Tool]: ...
-def tool(
-    function: Callable[..., Any] | str | None = None, /, *, name: str | None = None, **options: Any
-) -> Tool | Callable[[Callable[..., Any]], Tool]:
-    """Make a function a tool.
-
-    Name, description and arguments come from the signature, the annotations and the docstring (Google, NumPy or
-    Sphinx style). Use it bare, with a name, or with options:
-
-        @tool
-        def add(a: int, b: int) -> int:
-            "Add two numbers."
-            return a + b
-
-        @tool("lookup", timeout=3, read_only=True)
-        async def find_order(order_id: str) -> dict: ...
-
-    Raises:
-        ToolDefinitionError: The function cannot be a tool.
-        OptionError: An option has a value that cannot be meant.
-    """
-    if isinstance(function, str):
-        function, name = None, function
-
-    def decorate(decorated: Callable[..., Any]) -> Tool:
-        return Tool.from_function(decorated, name=name, **options)
-
-    return decorate if function is None else decorate(function)
-
-
-def as_tools(objects: Iterable[Any]) -> list[BaseTool]:
-    """Tools from whatever can be one: tools, callables, model classes, declarations in a provider's form.
-
-    A model class or a bare declaration becomes a tool that answers with its validated arguments.
-
-    Raises:
-        ToolDefinitionError: Something among the objects cannot be a tool.
-    """
-    if isinstance(objects, str | Mapping) or not hasattr(objects, "__iter__"):
-        raise OptionError(option="tools", value=objects, expected="a list of tools")
-    return [_as_tool(item) for item in objects]
-
-
-def _as_tool(item: Any) -> BaseTool:
-    if isinstance(item, BaseTool):
-        return item
-    if isinstance(item, type) and issubclass(item, BaseTool):
-        raise ToolDefinitionError(
-            tool=item.__name__, problem="a tool class was given instead of a tool", remedy=f"Pass {item.__name__}()."
-        )
-    if isinstance(item, type):
-        doc = inspect.cleandoc(item.__doc__ or "")
-        return Tool.from_function(_echo, name=item.__name__, description=doc, args_schema=item)
-    if is_object(item):
-        return _declared(item)
-    if callable(item):
-        return Tool.from_function(item)
-    raise ToolDefinitionError(
-        tool=shown(item), problem="it is no tool", remedy="Pass a tool, a function, a model class or a declaration."
-    )
-
-
-def _declared(declaration: Mapping[str, Any]) -> BaseTool:
-    """A declaration in the form of OpenAI, Anthropic or MCP."""
-    inner: Mapping[str, Any] = declaration.get("function", declaration)
-    schema = next((inner[key] for key in ("parameters", "input_schema", "inputSchema") if key in inner), None)
-    name = inner.get("name")
-    if not isinstance(name, str) or not is_object(schema):
-        raise ToolDefinitionError(
-            tool=shown(name), problem="a declaration needs a name and a schema", remedy="Pass name and parameters."
-        )
-    return Tool.from_json_schema(name, schema, _echo, description=str(inner.get("description") or ""))
-
-
-def _echo(**arguments: Any) -> dict[str, Any]:
-    return arguments
 
 
 def _is_tool_call(given: Any) -> bool:
