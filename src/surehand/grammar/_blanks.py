@@ -19,7 +19,6 @@ __all__ = ["Blanks", "Place"]
 _BLANKS: Final = re.compile(r"[ \t\n\r]*+")
 # Before a letter the two characters could begin a word: \name is no line break and "ame".
 _LITERAL_BREAKS: Final = re.compile(r"(?:\\[ntr])++(?=[^\w$]|\d|$|(?:true|false|null|None|True|False)(?![\w$]))")
-# Line ends of other scripts stay outside the comment and are refused there: JavaScript ends the comment, Python does not.
 _LINE: Final = re.compile("(?://|#)[^\n\r\u2028\u2029]*+")
 _TWO_WORDS: Final = re.compile(r"\w[ \t]++\w")
 _ELLIPSIS: Final = re.compile(r"\.\.\.|…")

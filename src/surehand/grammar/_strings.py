@@ -67,9 +67,9 @@ _Pieces = list[tuple[int, str]]
 class Strings:
     r"""Reads the strings of one text.
 
-    Python and JavaScript know ``\x41`` and ``\1``, JSON does not. In single quotes that settles it. In double quotes the
-    rest of the text decides which of them wrote it, which is known only at its end: `python_at` and `literal_at` are
-    where the first escape stands that is right only if the text is Python's, or only if it is not.
+    Python and JavaScript know ``\x41`` and ``\1``, JSON does not. In single quotes that settles it. In double quotes
+    the rest of the text decides which of them wrote it, which is known only at its end: `python_at` and `literal_at`
+    are where the first escape stands that is right only if the text is Python's, or only if it is not.
     """
 
     __slots__ = ("literal_at", "opened", "python_at", "repairs", "text")
@@ -92,7 +92,7 @@ class Strings:
         return "".join([piece for _, piece in pieces]), end + 1
 
     def doubtful_quote(self) -> str | None:
-        """A quote that delimits some strings of the text and stands inside others, so that either could be a mistake."""
+        """A quote that delimits some strings of the text and stands inside others: either could be a mistake."""
         for opener, times in self.opened.items():
             count = times if opener != "＂" else 2 * times
             if opener in "“‘＂" and self.text.count(opener) != count:
