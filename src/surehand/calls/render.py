@@ -31,6 +31,7 @@ from uuid import UUID
 
 from surehand.calls.redact import REDACTED, is_secret_name
 from surehand.calls.text import shorten, well_formed
+from surehand.messages import Message, message_to_dict
 
 __all__ = ["NO_OUTPUT", "Rendered", "render_value"]
 
@@ -95,6 +96,8 @@ def _rendered(value: Any, max_output: int | None) -> Rendered:
     encoded = _encode_plain(value)
     if encoded is not None:
         return _text(encoded, value, (), max_output)
+    if isinstance(value, Message):  # such as the last words of an agent that is used as a tool
+        return _rendered(value.content, max_output)
     reader = _Reader()
     data = reader.plain(value, ())
     text = data if isinstance(data, str) else _encode(data)
@@ -613,6 +616,10 @@ def _attributes(reader: _Reader, value: Any, names: Iterable[str], path: Path) -
     return reader.mapping(pairs, path)
 
 
+def _message(reader: _Reader, value: Any, path: Path) -> Any:
+    return reader.plain(message_to_dict(value), path) if isinstance(value, Message) else _NOT_MINE
+
+
 def _exception(reader: _Reader, value: Any, path: Path) -> Any:
     if not isinstance(value, BaseException):
         return _NOT_MINE
@@ -699,6 +706,7 @@ _FORMS: Final[tuple[Form, ...]] = (
     _mapping,
     _own_export,
     _named_fields,
+    _message,
     _exception,
     _group,
 )

@@ -30,6 +30,7 @@ import pytest
 from pydantic import BaseModel, SecretStr
 
 from surehand.calls.render import MAX_DEPTH, MAX_ITEMS, MAX_NOTES, NO_OUTPUT, Rendered, render_value
+from surehand.messages import AIMessage, HumanMessage
 
 
 def text_of(value: Any) -> str:
@@ -357,6 +358,23 @@ def test_a_polars_frame_is_read_by_its_own_methods() -> None:
 
     DataFrame.__module__ = "polars.dataframe.frame"
     assert data_of(DataFrame()) == [{"a": 1}]
+
+
+# -- messages --------------------------------------------------------------------------------------------------------
+
+
+def test_a_message_is_its_content() -> None:
+    assert text_of(AIMessage("done", name="helper")) == "done"
+
+
+def test_a_message_of_blocks_stays_blocks() -> None:
+    blocks: list[Any] = [{"type": "text", "text": "hi"}]
+    assert render_value(AIMessage(blocks), max_output=None).content == blocks
+
+
+def test_messages_inside_a_value_are_json() -> None:
+    data = data_of({"history": [HumanMessage("hi")]})
+    assert "hi" in json.dumps(data["history"][0])
 
 
 # -- bounds ----------------------------------------------------------------------------------------------------------
