@@ -138,7 +138,8 @@ class StateGraph:
         Raises:
             GraphDefinitionError: The path is no function, the map is none, or the source is END.
         """
-        label = f"the path {getattr(path, '__name__', 'of an object')!r} of {source!r}"
+        name = getattr(path, "__name__", None)
+        label = f"the path {name!r} of {source!r}" if name else f"the path of {source!r}"
         if source == END:
             raise GraphDefinitionError(problem="Nothing follows END", remedy="Name the node to decide after.")
         targets = _read_path_map(label, path_map)

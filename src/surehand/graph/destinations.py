@@ -53,6 +53,6 @@ def _commands_in(hint: Any) -> list[Any]:
 
 def _speaks_of_commands(code: CodeType, names: Mapping[str, Any]) -> bool:
     for name in (*code.co_names, *code.co_freevars):
-        if name in {"Command", "Send"} or names.get(name) in (Command, Send):
+        if name in {"Command", "Send"} or names.get(name) is Command or names.get(name) is Send:
             return True
     return any(_speaks_of_commands(part, names) for part in code.co_consts if isinstance(part, CodeType))

@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
-from surehand.concurrency import run_in_thread, run_sync
+from surehand.concurrency import WorkersExhausted, run_in_thread, run_sync
 from surehand.control import START, Command, RunConfig, Runtime, _runtime  # pyright: ignore[reportPrivateUsage] # the engine is what sets it
 from surehand.errors import GraphRecursionError, NodeError
 from surehand.graph.actions import Action, Call
@@ -199,7 +199,15 @@ class Run:
         if action.awaited is not None:
             return await action.awaited(given, config)
         call = cast("Call", action.here)
-        return await _settled(await run_in_thread(lambda: call(given, config)), is_here=False)
+        try:
+            returned = await run_in_thread(lambda: call(given, config))
+        except WorkersExhausted as error:
+            raise NodeError(
+                node=str(runtime.metadata["node"]),
+                problem="no thread was free: too many functions that were given up are still running",
+                remedy="Look for tools and nodes that hang; asynchronous ones can be ended.",
+            ) from error
+        return await _settled(returned, is_here=False)
 
     async def _run_subgraph(self, before: Snapshot, task: Task, node: Node, plan: Plan, *, is_here: bool) -> Update:
         """Run a graph that is a node; its nodes' writes of the keys that both graphs have are the update."""

@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 
 from surehand.concurrency import run_in_thread, run_sync
+from surehand.concurrency.workers import MAX_WORKING
 from surehand.control import current_runtime
 from surehand.errors import GraphRecursionError, NodeError, OptionError, RoutingError, ToolException
 from surehand.graph import END, START, Command, CompiledGraph, MessagesState, Send, StateGraph, add_messages
@@ -108,6 +109,21 @@ def test_a_graph_may_be_run_inside_a_node_of_another() -> None:
     inner = graph_of(a=say, b=say).compile()
     graph = graph_of(a=lambda state: {"log": inner.invoke({})["log"]}).compile()
     assert graph.invoke({})["log"] == ["deep", "deep"]
+
+
+@pytest.mark.timeout(30)
+def test_more_nodes_than_there_are_threads_may_each_run_a_graph_that_needs_threads() -> None:
+    inner = graph_of(a=lambda state: {"log": ["a"]}, b=lambda state: {"log": ["b"]}).compile()
+    together = threading.Barrier(MAX_WORKING, timeout=10)
+
+    def outer(number: int) -> dict[str, Any]:
+        if number < MAX_WORKING:
+            together.wait()
+        return {"log": inner.invoke({})["log"]}
+
+    graph = StateGraph(State).add_node("outer", outer)
+    graph.add_conditional_edges(START, lambda state: [Send("outer", number) for number in range(MAX_WORKING + 8)])
+    assert len(graph.compile().invoke({})["log"]) == 2 * (MAX_WORKING + 8)
 
 
 def test_under_await_a_sync_node_leaves_the_loop_free() -> None:

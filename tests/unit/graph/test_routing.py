@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypedDict
 import pytest
 
 from surehand.control import RunConfig
-from surehand.errors import RoutingError
+from surehand.errors import GraphDefinitionError, RoutingError
 from surehand.graph import END, START, Command, CompiledGraph, Send, StateGraph
 
 
@@ -92,6 +92,15 @@ def test_an_async_path_may_lead_into_the_graph() -> None:
         return "b"
 
     assert log_of(graph_of("a", "b").add_conditional_edges(START, route).compile()) == ["b"]
+
+
+def test_a_path_may_be_an_object() -> None:
+    class Route:
+        def __call__(self, state: State) -> str:
+            return "typo"
+
+    with pytest.raises(GraphDefinitionError, match="The path of 'b' starts at 'b'"):
+        graph_of("a").add_edge(START, "a").add_conditional_edges("b", Route()).compile()
 
 
 def test_what_a_path_raises_gets_out_as_it_is_with_a_note() -> None:

@@ -202,6 +202,21 @@ def test_a_messages_key_with_a_reducer_of_its_own_keeps_it() -> None:
     assert run(State, lambda state: {"messages": new}, {"messages": [HumanMessage("a")]}) == {"messages": new}
 
 
+class ModelChat(BaseModel):
+    messages: list[AnyMessage] = []
+
+
+@dataclass
+class RecordChat:
+    messages: list[Message] = field(default_factory=list[Message])
+
+
+@pytest.mark.parametrize("schema", [ModelChat, RecordChat])
+def test_the_messages_of_an_object_are_merged_too(schema: Any) -> None:
+    result = run(schema, lambda state: AIMessage(f"{len(state.messages)}"), ("user", "hi"))
+    assert [message.content for message in result.messages] == ["hi", "1"]
+
+
 def test_messages_state_can_be_subclassed() -> None:
     class State(MessagesState):
         count: int
