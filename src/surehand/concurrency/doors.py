@@ -20,6 +20,8 @@ from concurrent.futures import Future
 from contextvars import ContextVar
 from typing import Any, TypeVar, cast
 
+from surehand.concurrency.workers import served_here
+
 __all__ = ["entered_by_sync_door", "has_running_loop", "run_sync", "run_without_loop"]
 
 T = TypeVar("T")
@@ -34,6 +36,14 @@ def run_sync(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
     Raises:
         BaseException: Whatever the coroutine raises, the same object; KeyboardInterrupt always gets through.
     """
+    served = served_here()
+    if served is None:
+        return _run_sync(make)
+    with served.waiting():
+        return _run_sync(make)
+
+
+def _run_sync(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
     if not has_running_loop():
         return _run_kept(make)
     _warn_once()
@@ -149,7 +159,7 @@ def _warn_once() -> None:
             "A synchronous call was made inside a running event loop, which is blocked until it ends. "
             "Await the asynchronous twin instead (ainvoke, astream, arun_tool_calls).",
             RuntimeWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

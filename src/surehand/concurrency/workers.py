@@ -13,11 +13,12 @@ import contextvars
 import os
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
-__all__ = ["Job", "Workers", "WorkersExhausted", "run_in_thread", "workers"]
+__all__ = ["Job", "Workers", "WorkersExhausted", "run_in_thread", "served_here", "workers"]
 
 T = TypeVar("T")
 
@@ -102,8 +103,27 @@ class Workers:
                 self._working += 1
                 threading.Thread(target=self._serve, name="surehand-worker", daemon=True).start()
 
+    @contextmanager
+    def waiting(self) -> Generator[None, None, None]:
+        """Leave a worker's place to others while its body waits for what they may have to do.
+
+        A body may enter by a synchronous door and so need threads itself. If it kept its place, enough of such bodies
+        would wait for one another for ever.
+        """
+        with self._changed:
+            self._working -= 1
+            if self._waiting and self._idle + self._working < self._max_working:
+                self._working += 1
+                threading.Thread(target=self._serve, name="surehand-worker", daemon=True).start()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._working += 1
+
     def _serve(self) -> None:
         """Work until there is nothing to do; the caller has counted this thread as working."""
+        _thread.serves = self
         while (job := self._next()) is not None:
             try:
                 job.result = job.context.run(job.run)
@@ -138,6 +158,12 @@ class Workers:
 
 
 _workers: Workers = Workers()
+_thread = threading.local()
+
+
+def served_here() -> Workers | None:
+    """The threads that the calling one belongs to; None outside of them."""
+    return getattr(_thread, "serves", None)
 
 
 def workers() -> Workers:
