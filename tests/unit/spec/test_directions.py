@@ -7,7 +7,6 @@ import pytest
 from surehand.spec import read_directions
 from surehand.spec.directions import resolve_pointer
 
-
 TYPES: list[tuple[Any, set[str]]] = [
     ({"const": None}, {"null"}),
     ({"enum": [True, 1, 1.5, "a", [], {}]}, {"boolean", "integer", "number", "string", "array", "object"}),
