@@ -266,6 +266,10 @@ def _frozen_record(value: Any, kind: Any, place: str, done: dict[int, Any]) -> A
     return frozen
 
 
+_ORIGINAL: Final = "_surehand_original"
+"""The attribute of a read-only class that holds the class it was made from."""
+
+
 @cache
 def _read_only_class(kind: Any) -> type:
     """A subclass of the same name and layout whose instances cannot be assigned to.
@@ -293,6 +297,7 @@ def _read_only_class(kind: Any) -> type:
         "__module__": kind.__module__,
         "__qualname__": kind.__qualname__,
         "__class__": property(original),
+        _ORIGINAL: kind,
         "__setattr__": refuse,
         "__delattr__": refuse,
         "__copy__": twin,
@@ -337,7 +342,7 @@ def _slots_of(kind: Any) -> tuple[str, ...]:
 
 
 def thaw(value: T) -> T:
-    """The value with ordinary dicts, lists and sets in place of read-only ones; the same object where there are none.
+    """The value with ordinary containers and records in place of read-only ones; the same object where there are none.
 
     A function may return a part of what it was shown; what goes into the state is ordinary again.
     """
@@ -356,7 +361,18 @@ def _thawed(value: Any) -> Any:
         if kind is not FrozenList and not _differ(members, value):
             return value
         return tuple(members) if kind is tuple else members
-    return set(value) if kind is FrozenSet else value
+    if kind is FrozenSet:
+        return set(value)
+    original = getattr(kind, _ORIGINAL, None)
+    return value if original is None else _thawed_record(value, original)
+
+
+def _thawed_record(value: Any, original: Any) -> Any:
+    twin = _twin(value, original)
+    for name in (*getattr(twin, "__dict__", ()), *_slots_of(original)):
+        if hasattr(twin, name):
+            object.__setattr__(twin, name, _thawed(getattr(twin, name)))
+    return twin
 
 
 def _differ(left: Iterable[Any], right: Iterable[Any]) -> bool:

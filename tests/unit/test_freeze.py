@@ -236,3 +236,12 @@ def test_thaw_makes_containers_ordinary_at_any_depth() -> None:
 def test_thaw_gives_back_the_same_object_where_nothing_is_frozen() -> None:
     value = {"a": [1, (2, {3})]}
     assert thaw(value) is value
+
+
+@pytest.mark.parametrize("make", [Record, SlottedRecord, Model])
+def test_thaw_makes_records_ordinary_again(make: Callable[[], Any]) -> None:
+    [thawed] = thaw([freeze(make())])
+    thawed.a = 5
+    thawed.items.append(2)
+    assert type(thawed) is make
+    assert (thawed.a, thawed.items) == (5, [1, 2])

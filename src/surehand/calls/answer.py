@@ -10,6 +10,7 @@ from surehand.calls.call import Call
 from surehand.calls.render import Rendered, render_value
 from surehand.control import Command
 from surehand.events import CallFinished
+from surehand.freeze import thaw
 from surehand.messages import Content, ToolMessage
 from surehand.outcomes import Outcome
 from surehand.shapes import is_array, is_object, is_pair
@@ -93,7 +94,8 @@ def _from_command(call: Call, command: Command, limit: int | None) -> Call:
         rendered = render_value("Done; control moves on.", max_output=limit)
     else:
         rendered = _with_artifact(render_value(own.content, max_output=limit), own.artifact)
-    return call._replace(rendered=rendered, command=replace(command, update=rest))
+    # A tool may hand on a part of the state it was shown, which is read-only; in the graph it is ordinary again.
+    return call._replace(rendered=rendered, command=replace(command, update=thaw(rest)))
 
 
 def _own_answer(call: Call, update: Any) -> tuple[ToolMessage | None, Any]:
