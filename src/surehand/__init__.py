@@ -12,6 +12,8 @@ Example:
     ToolNode([add]).invoke([AIMessage(tool_calls=[call])])   # [ToolMessage(content='5', …)]
 """
 
+import logging
+
 from surehand.agent import create_agent
 from surehand.calls import CallJournal, CallKey, MemoryJournal, ToolReturn
 from surehand.control import END, START, Command, RunConfig, Send
@@ -76,6 +78,9 @@ from surehand.stores import InMemoryStore, Store
 from surehand.tools import BaseTool, Tool, tool
 
 __version__ = "0.1.0"
+
+# Without a handler of the program's own, Python would print our warnings to stderr.
+logging.getLogger("surehand").addHandler(logging.NullHandler())
 
 __all__ = [
     "END",
