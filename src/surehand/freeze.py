@@ -266,7 +266,7 @@ def _frozen_record(value: Any, kind: Any, place: str, done: dict[int, Any]) -> A
     return frozen
 
 
-_ORIGINAL: Final = "_surehand_original"
+_ORIGINAL: Final = "__surehand_original__"
 """The attribute of a read-only class that holds the class it was made from."""
 
 
