@@ -7,7 +7,7 @@ read stays as it came and is listed as invalid, with the reason.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Literal, TypedDict, cast
 from uuid import uuid4
 
@@ -54,13 +54,15 @@ class ToolCallChunk(TypedDict):
     type: Literal["tool_call_chunk"]
 
 
-@dataclass(slots=True)
 class Calls:
-    """The calls of one message, read."""
+    """The calls of one message, read; no dataclass, whose default factories would double the cost of a message."""
 
-    calls: list[ToolCall] = field(default_factory=list[ToolCall])
-    invalid: list[InvalidToolCall] = field(default_factory=list[InvalidToolCall])
-    repairs: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    __slots__ = ("calls", "invalid", "repairs")
+
+    def __init__(self) -> None:
+        self.calls: list[ToolCall] = []
+        self.invalid: list[InvalidToolCall] = []
+        self.repairs: dict[str, tuple[str, ...]] = {}
 
 
 _ABSENT: Final = object()
@@ -93,7 +95,8 @@ def _entries(raw: object) -> Iterable[object]:
 
 def _fields(entry: object) -> tuple[object, str, object]:
     """The id, the name and the arguments of an entry in any of the usual shapes."""
-    fields = mapping_of(entry)
+    # A dict is nearly always what comes; asking whether something is a Mapping costs as much as all the rest here.
+    fields = cast("Mapping[str, Any]", entry) if type(entry) is dict else mapping_of(entry)
     if not fields and not isinstance(entry, Mapping):
         problem = f"The call is no object: expected id, name and arguments, got {type(entry).__name__}."
         return None, "", _Unreadable(entry, problem)
@@ -101,8 +104,9 @@ def _fields(entry: object) -> tuple[object, str, object]:
         error = fields.get("error")
         unreadable = _Unreadable(_arguments(fields), error if isinstance(error, str) else "The arguments are invalid.")
         return fields.get("id"), _name(fields.get("name")), unreadable
-    custom, function = mapping_of(fields.get("custom")), fields.get("function")
-    if custom and not function:
+    function = fields.get("function")
+    custom = mapping_of(fields["custom"]) if "custom" in fields and not function else None
+    if custom:
         # OpenAI's custom tools take free-form text: it is an argument as it stands and never read as JSON.
         return fields.get("id"), _name(custom.get("name")), {"input": custom.get("input")}
     inner = fields if function is None else mapping_of(function)

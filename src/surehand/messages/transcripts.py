@@ -71,6 +71,8 @@ class _Slot:
     error: str | None
     """Why its arguments cannot be read; None where they can."""
     answer: ToolMessage | None = None
+    answered_at: int = -1
+    """The answer's place in the list."""
 
 
 @dataclass(slots=True)
@@ -101,8 +103,7 @@ def repair_transcript(messages: Sequence[Message]) -> list[Message]:
     second answers are left out, and of two calls with one id the later gets another. No other message is lost.
     """
     pairing = _pair(messages)
-    taken = {slot.call["id"] for slots in pairing.slots.values() for slot in slots}
-    used: set[str] = set()
+    own_ids = _Ids({slot.call["id"] for slots in pairing.slots.values() for slot in slots})
     repaired: list[Message] = []
     for position, message in enumerate(messages):
         slots = pairing.slots.get(position)
@@ -111,9 +112,9 @@ def repair_transcript(messages: Sequence[Message]) -> list[Message]:
         if slots is None:
             repaired.append(message)
             continue
-        ids = {slot.call["id"]: _free_id(slot.call["id"], used, taken) for slot in slots}
+        ids = {slot.call["id"]: own_ids.own(slot.call["id"]) for slot in slots}
         repaired.append(_renamed(message, slots, ids))
-        repaired.extend(_answers(messages, slots, ids))
+        repaired.extend(_answers(slots, ids))
     return repaired
 
 
@@ -123,7 +124,7 @@ def _pair(messages: Sequence[Message]) -> _Pairing:
     group = -1  # the AI message whose answers may stand here; -1 after any other message
     for position, message in enumerate(messages):
         if isinstance(message, ToolMessage):
-            kind = _place(by_id.get(message.tool_call_id, ()), message, group)
+            kind = _place(by_id.get(message.tool_call_id, ()), message, position, group)
             if kind is not None:
                 pairing.problems.append(TranscriptProblem(kind=kind, position=position, call_id=message.tool_call_id))
             continue
@@ -146,24 +147,34 @@ def _slots(message: AIMessage, position: int) -> list[_Slot]:
     return [_Slot(call, position, errors.get(call["id"])) for call in message.tool_calls]
 
 
-def _place(slots: Sequence[_Slot], answer: ToolMessage, group: int) -> ProblemKind | None:
+def _place(slots: Sequence[_Slot], answer: ToolMessage, position: int, group: int) -> ProblemKind | None:
     """Give the answer to the newest call of its id that has none; what is wrong with it, if anything."""
     if not slots:
         return ProblemKind.ORPHANED
     slot = next((slot for slot in reversed(slots) if slot.answer is None), None)
     if slot is None:
         return ProblemKind.DUPLICATED
-    slot.answer = answer
+    slot.answer, slot.answered_at = answer, position
     return None if slot.position == group else ProblemKind.MISPLACED
 
 
-def _free_id(call_id: str, used: set[str], taken: set[str]) -> str:
-    """The id itself for its first bearer; after that the same new one each time the same history is repaired."""
-    free, number = call_id, 2
-    while free in used or (free != call_id and free in taken):
-        free, number = f"{call_id}_{number}", number + 1
-    used.add(free)
-    return free
+@dataclass(slots=True)
+class _Ids:
+    """Ids of their own for calls that have another's; the same each time the same history is repaired."""
+
+    taken: set[str]
+    """Ids that calls have."""
+    used: set[str] = field(default_factory=set[str])
+    numbers: dict[str, int] = field(default_factory=dict[str, int])
+
+    def own(self, call_id: str) -> str:
+        """The id itself for its first bearer, a numbered one for the others."""
+        free = call_id
+        while free in self.used or (free != call_id and free in self.taken):
+            number = self.numbers.get(call_id, 2)
+            free, self.numbers[call_id] = f"{call_id}_{number}", number + 1
+        self.used.add(free)
+        return free
 
 
 def _renamed(message: Message, slots: Iterable[_Slot], ids: dict[str, str]) -> Message:
@@ -173,11 +184,9 @@ def _renamed(message: Message, slots: Iterable[_Slot], ids: dict[str, str]) -> M
     return message.replace(tool_calls=calls)
 
 
-def _answers(messages: Sequence[Message], slots: Sequence[_Slot], ids: dict[str, str]) -> Iterable[ToolMessage]:
+def _answers(slots: Sequence[_Slot], ids: dict[str, str]) -> Iterable[ToolMessage]:
     """The answers in the order they came, then the closing ones in call order."""
-    places = {id(message): place for place, message in enumerate(messages)}
-    answered = sorted((slot for slot in slots if slot.answer is not None), key=lambda slot: places[id(slot.answer)])
-    for slot in answered:
+    for slot in sorted(slots, key=lambda slot: slot.answered_at):
         if slot.answer is not None:
             new_id = ids[slot.call["id"]]
             yield slot.answer if slot.answer.tool_call_id == new_id else slot.answer.replace(tool_call_id=new_id)
