@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from surehand.errors import GraphDefinitionError
 
-__all__ = ["class_hints", "function_of", "literal_texts", "return_hint"]
+__all__ = ["callers_names", "class_hints", "function_of", "literal_texts", "return_hint"]
 
 
 def class_hints(kind: type) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def class_hints(kind: type) -> dict[str, Any]:
     except NameError:
         pass
     try:
-        return typing.get_type_hints(kind, localns=_callers_names(), include_extras=True)
+        return typing.get_type_hints(kind, localns=callers_names(), include_extras=True)
     except NameError as error:
         raise GraphDefinitionError(
             problem=f"The annotations of {kind.__name__} cannot be resolved: {error}",
@@ -78,7 +78,8 @@ def _names_for(function: object) -> Mapping[str, Any]:
     return ChainMap(closure, *(frame.f_locals for frame in _callers()))
 
 
-def _callers_names() -> dict[str, Any]:
+def callers_names() -> dict[str, Any]:
+    """The local names of the functions that called into this package, those of the nearest first."""
     return dict(ChainMap(*(frame.f_locals for frame in _callers())))
 
 

@@ -8,12 +8,12 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, PydanticUndefinedAnnotation
 from pydantic.fields import FieldInfo
 
 from surehand.errors import GraphDefinitionError, shown
 from surehand.graph.channels import Channel, Reducer, check_reducer
-from surehand.graph.hints import class_hints
+from surehand.graph.hints import callers_names, class_hints
 from surehand.graph.state import MESSAGES, ROOT, MappingState, ModelState, RecordState, RootState, State
 from surehand.messages import Message, add_messages
 
@@ -84,11 +84,21 @@ def _record(schema: type) -> State:
 
 def _model(schema: type[BaseModel]) -> State:
     if not schema.__pydantic_complete__:
-        schema.model_rebuild()
+        _complete(schema)
     fields = schema.model_fields
     channels = {name: _channel(name, _hint_of(field), _model_default_of(field)) for name, field in fields.items()}
     wire_names = {name: _wire_name(schema, name, field) for name, field in fields.items()}
     return ModelState(type=schema, channels=_not_empty(schema, channels), wire_names=wire_names)
+
+
+def _complete(schema: type[BaseModel]) -> None:
+    try:
+        schema.model_rebuild(_types_namespace=callers_names())
+    except PydanticUndefinedAnnotation as error:
+        raise GraphDefinitionError(
+            problem=f"The annotations of {schema.__name__} cannot be resolved: {error.message}",
+            remedy="Import the name where the class is defined, outside of TYPE_CHECKING.",
+        ) from error
 
 
 def _not_empty(schema: type, channels: Mapping[str, Channel]) -> Mapping[str, Channel]:

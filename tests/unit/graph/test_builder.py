@@ -255,6 +255,34 @@ def test_a_path_map_to_nowhere_is_refused() -> None:
         made.compile()
 
 
+def test_a_way_back_to_the_start_is_refused() -> None:
+    made = builder("a").add_edge(START, "a").add_conditional_edges("a", lambda state: True, {True: START})
+    with pytest.raises(GraphDefinitionError, match="Edges go from START and to END"):
+        made.compile()
+
+
+def always(answer: str, annotation: str) -> Callable[[State], str]:
+    """A path whose return annotation is text, as in a module with postponed annotations."""
+
+    def path(state: State) -> str:
+        return answer
+
+    path.__annotations__["return"] = annotation
+    return path
+
+
+def test_an_annotation_that_cannot_be_resolved_says_nothing() -> None:
+    graph = builder("a", "b").add_edge(START, "a").add_conditional_edges("a", always("b", "Nowhere"))
+    assert graph.compile().invoke({})["log"] == ["said", "said"]
+
+
+def test_an_annotation_may_name_what_is_local_to_the_caller() -> None:
+    answers = Literal["a"]
+    with pytest.raises(GraphDefinitionError, match="Nothing leads to the node 'b'"):
+        builder("a", "b").add_conditional_edges(START, always("a", "answers")).compile()
+    assert answers == Literal["a"]
+
+
 def test_a_path_from_nowhere_is_refused() -> None:
     with pytest.raises(GraphDefinitionError, match="starts at 'b'"):
         builder("a").add_edge(START, "a").add_conditional_edges("b", lambda state: "a").compile()

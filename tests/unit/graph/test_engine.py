@@ -9,13 +9,14 @@ from collections.abc import Callable
 from typing import Annotated, Any, TypedDict
 
 import pytest
+from pydantic import BaseModel
 
 from surehand.concurrency import run_in_thread, run_sync
 from surehand.concurrency.workers import MAX_WORKING
 from surehand.control import current_runtime
 from surehand.errors import GraphRecursionError, NodeError, OptionError, RoutingError, ToolException
 from surehand.graph import END, START, Command, CompiledGraph, MessagesState, Send, StateGraph, add_messages
-from surehand.messages import AIMessage
+from surehand.messages import AIMessage, AnyMessage, HumanMessage
 from surehand.policy import RetryPolicy
 from surehand.stores import InMemoryStore
 
@@ -464,6 +465,22 @@ def test_of_several_failures_the_first_in_order_gets_out_and_names_the_others() 
     assert "Node 'b' failed in the same step: OSError('second')" in caught.value.__notes__
 
 
+def test_a_sibling_that_fails_when_it_is_cancelled_does_not_hide_the_failure() -> None:
+    async def cleans_up_badly(state: State) -> None:
+        try:
+            await asyncio.sleep(30)
+        finally:
+            raise OSError("cleaning up failed")
+
+    async def fail(state: State) -> None:
+        await asyncio.sleep(0.001)
+        raise LookupError("first")
+
+    with pytest.raises(LookupError, match="first") as caught:
+        graph_of(a=cleans_up_badly, b=fail).compile().invoke({})
+    assert "Node 'a' failed in the same step: OSError('cleaning up failed')" in caught.value.__notes__
+
+
 def test_a_node_that_raises_cancelled_error_by_itself_is_an_error_of_the_node() -> None:
     async def node(state: State) -> None:
         raise asyncio.CancelledError
@@ -583,6 +600,22 @@ def test_a_chat_model_is_called_with_the_messages_and_its_reply_is_the_update() 
     assert graph.invoke("hi")["messages"][-1].content == expected
     graph = StateGraph(Annotated[list[Any], add_messages]).add_node("model", Model()).add_edge(START, "model").compile()
     assert graph.invoke("hi")[-1].content == expected
+
+
+def test_a_chat_model_finds_the_messages_of_an_object_and_of_a_send() -> None:
+    class Chat(BaseModel):
+        messages: list[AnyMessage] = []
+
+    class Echo:
+        def bind_tools(self, tools: object) -> Echo:
+            return self
+
+        def invoke(self, messages: list[Any], config: object = None) -> AIMessage:
+            return AIMessage(messages[-1].content)
+
+    builder = StateGraph(Chat).add_node("echo", Echo()).add_edge(START, "echo")
+    builder.add_conditional_edges(START, lambda state: Send("echo", {"messages": [HumanMessage("sent")]}))
+    assert [message.content for message in builder.compile().invoke("hi").messages] == ["hi", "hi", "sent"]
 
 
 def test_one_graph_may_be_run_from_several_threads() -> None:

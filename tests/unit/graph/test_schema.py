@@ -8,7 +8,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 import pytest
 import typing_extensions
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from surehand.errors import GraphDefinitionError, InputError, NodeError
 from surehand.graph import END, START, MessagesState, StateGraph, add_messages
@@ -352,6 +352,52 @@ def test_the_whole_dict_handed_back_does_not_double_a_list() -> None:
 
     result = run(State, lambda state: {**state, "count": 2}, {"log": ["a"], "count": 1})
     assert result == {"log": ["a"], "count": 2}
+
+
+def test_fields_may_be_given_by_name_where_the_model_allows_it() -> None:
+    class Named(BaseModel):
+        model_config = ConfigDict(populate_by_name=True)
+        city: str = Field(alias="cityName")
+
+    assert run(Named, lambda state: {"city": state.city + "!"}, {"city": "Oslo"}).city == "Oslo!"
+
+
+def test_a_model_that_waits_for_a_name_is_completed() -> None:
+    class Outer(BaseModel):
+        inner: Later | None = None
+        count: int = 0
+
+    class Later(BaseModel):
+        text: str
+
+    assert run(Outer, lambda state: {"inner": {"text": "x"}}, {}).inner == Later(text="x")
+
+
+def test_a_model_that_waits_for_a_name_that_never_comes_is_refused() -> None:
+    class Waiting(BaseModel):
+        inner: Nowhere  # type: ignore[name-defined]  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
+
+    with pytest.raises(GraphDefinitionError, match="annotations of Waiting cannot be resolved"):
+        StateGraph(Waiting)
+
+
+def test_a_reducer_on_an_optional_value_begins_with_the_first_write() -> None:
+    class State(TypedDict):
+        best: Annotated[int | None, max]
+
+    graph = StateGraph(State).add_node("a", lambda state: {"best": 3}).add_node("b", lambda state: {"best": 2})
+    assert graph.add_edge(START, "a").add_edge("a", "b").compile().invoke({}) == {"best": 3}
+
+
+def test_a_root_list_streams_what_nodes_returned() -> None:
+    builder = StateGraph(Annotated[list[Any], operator.add]).add_node("a", lambda state: [2])
+    assert list(builder.add_edge(START, "a").compile().stream([1])) == [{"a": [2]}]
+
+
+@pytest.mark.parametrize("wrong", ["text", b"x", 3])
+def test_a_root_conversation_refuses_what_is_no_message(wrong: Any) -> None:
+    with pytest.raises(NodeError, match="none of a message list"):
+        run(Annotated[list[Any], add_messages], lambda state: wrong, "hi")
 
 
 def test_fields_that_a_dataclass_fills_itself_are_no_keys() -> None:
