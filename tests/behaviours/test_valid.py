@@ -269,6 +269,19 @@ def test_VALID_31_names_of_the_enclosing_function_are_found() -> None:
     assert delivered(tool, {"item": {"n": 1}, "more": [{"n": 2}]}) == 2
 
 
+def test_VALID_31_names_of_outer_enclosing_functions_are_found() -> None:
+    class Local(BaseModel):
+        n: int
+
+    def make() -> Any:
+        def tool(item: Local) -> int:
+            return item.n
+
+        return schema_of(tool)
+
+    assert values(make(), {"item": {"n": 1}}) == {"item": Local(n=1)}
+
+
 def test_VALID_31_an_annotation_that_cannot_be_resolved_is_a_definition_error() -> None:
     def tool(x: Any) -> None: ...
 

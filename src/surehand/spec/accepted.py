@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections.abc
 import sys
 import types
 import typing
@@ -30,9 +31,11 @@ def accepted(annotation: Any) -> Any:
 def _rebuilt(annotation: Any, origin: Any, arguments: tuple[Any, ...]) -> Any:
     if origin is typing.Annotated:
         return typing.Annotated[(accepted(arguments[0]), *arguments[1:])]
-    if origin not in (*_CONTAINERS, *_UNIONS, *_MARKS):
+    if origin not in (collections.abc.Iterable, *_CONTAINERS, *_UNIONS, *_MARKS):
         return annotation
     parts = tuple(accepted(part) for part in arguments)
+    if origin is collections.abc.Iterable:
+        return _of(list, parts)  # pydantic would check the items only when the tool walks through them
     if parts == arguments:
         return annotation
     if origin in _UNIONS:

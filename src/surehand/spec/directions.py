@@ -36,8 +36,6 @@ _NAMES_OF_TYPES: Final[Mapping[type, str]] = {
 }
 _ANNOTATIONS: Final = frozenset({"$ref", "title", "description", "default", "examples", "deprecated", "$comment"})
 _DATES: Final = frozenset({"date", "date-time", "time"})
-_MAX_REFERENCES: Final = 32
-"""A chain of references longer than this leads nowhere."""
 
 
 @dataclass(slots=True, eq=False)
@@ -67,6 +65,8 @@ class Direction:
     """Whether the value must never be shown."""
     is_date: bool = False
     """Whether text is a date or time here; validators also take numbers of seconds for it, which nobody asks for."""
+    is_complete: bool = False
+    """Whether it has been read to its end; a reference to a place that is still being read has not."""
     is_text: bool = False
     """Whether text is text here, and never to be read as something else."""
 
@@ -151,6 +151,7 @@ class _Reader:
             return self._read_reference(reference)
         direction = Direction()
         self.fill(direction, schema)
+        direction.is_complete = True
         return direction
 
     def _read_reference(self, reference: str) -> Direction:
@@ -160,26 +161,20 @@ class _Reader:
         target = resolve_pointer(self.root, reference)
         if target is not None:
             self.fill(direction, target)
+        direction.is_complete = True
         return direction
 
-    def fill(self, direction: Direction, schema: Mapping[str, Any], *, depth: int = 0) -> None:
+    def fill(self, direction: Direction, schema: Mapping[str, Any]) -> None:
         """Add what the schema says to the direction."""
-        if depth > _MAX_REFERENCES:
-            return
-        for whole in self._parts(schema):
-            self.fill(direction, whole, depth=depth + 1)
+        if isinstance(reference := schema.get("$ref"), str):
+            _inherit(direction, self._read_reference(reference))
+        for whole in _mappings(schema.get("allOf")):
+            self.fill(direction, whole)
         self._fill_values(direction, schema)
         self._fill_object(direction, schema)
         self._fill_array(direction, schema)
         self._fill_branches(direction, schema)
         self._conclude(direction)
-
-    def _parts(self, schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-        """What holds besides the schema's own keywords: the target of its reference, and all of ``allOf``."""
-        reference = schema.get("$ref")
-        if isinstance(reference, str) and (target := resolve_pointer(self.root, reference)) is not None:
-            yield target
-        yield from _mappings(schema.get("allOf"))
 
     def _fill_values(self, direction: Direction, schema: Mapping[str, Any]) -> None:
         types = _types_of(schema)
@@ -258,14 +253,20 @@ def _unite(direction: Direction, found: Sequence[Direction]) -> None:
     types = frozenset(name for part in found for name in part.types)
     nested = [inner for part in kinds for inner in (part.branches or (part,))]
     if len(nested) == 1:
-        _copy(nested[0], direction)
+        _inherit(direction, nested[0])
     else:
         direction.branches = tuple(nested)
         direction.tag = next((part.tag for part in kinds if part.tag), direction.tag)
     direction.types = types
 
 
-def _copy(source: Direction, target: Direction) -> None:
+def _inherit(target: Direction, source: Direction) -> None:
+    """Make the target what the source is; one that is still being read is not there yet to be copied from."""
+    if not source.is_complete:
+        target.branches = (source,)
+        target.types |= source.types
+        return
+    target.types = target.types & source.types or target.types or source.types
     for name in ("choices", "required", "extras", "items", "prefix", "branches", "tag", "is_date", "is_secret"):
         setattr(target, name, getattr(source, name) or getattr(target, name))
     target.properties.update(source.properties)

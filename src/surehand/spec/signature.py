@@ -248,13 +248,11 @@ class _Wrap(typing.Generic[ItemT]):
 
 
 def _enclosing_names(function: Any) -> Iterator[tuple[str, Any]]:
-    """Names of the functions around the given one: those still running, then those its closure kept."""
+    """Names of the functions around the given one, inner ones last: those still running, then what its closure kept."""
     qualname: str = getattr(function, "__qualname__", "")
-    if "<locals>" in qualname:
-        outer = qualname.rpartition(".<locals>")[0]
-        frame = _running(outer, getattr(function, "__globals__", None))
-        if frame is not None:
-            yield from frame.items()
+    parts = qualname.split(".<locals>")[:-1]
+    for end in range(1, len(parts) + 1):
+        yield from _running(".<locals>".join(parts[:end]), getattr(function, "__globals__", None)).items()
     code = getattr(function, "__code__", None)
     for name, cell in zip(getattr(code, "co_freevars", ()), getattr(function, "__closure__", None) or (), strict=False):
         try:
@@ -263,11 +261,11 @@ def _enclosing_names(function: Any) -> Iterator[tuple[str, Any]]:
             continue
 
 
-def _running(qualname: str, scope: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """The local names of the innermost running function of that name; None where it has returned."""
+def _running(qualname: str, scope: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """The local names of the innermost running function of that name; none where it has returned."""
     frame: types.FrameType | None = inspect.currentframe()
     while frame is not None:
         if frame.f_code.co_qualname == qualname and frame.f_globals is scope:
             return dict(frame.f_locals)
         frame = frame.f_back
-    return None
+    return {}

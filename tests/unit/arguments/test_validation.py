@@ -117,6 +117,22 @@ def test_a_declared_text_is_delivered_as_it_is(annotation: Any, given: str) -> N
     assert (found.values, found.repairs) == ({"x": given}, ())
 
 
+class Link(BaseModel):
+    n: int
+    next: Link | None = None
+    aliased: int = Field(default=0, alias="A")
+
+
+def test_recursive_models_are_guarded_and_named_at_any_depth() -> None:
+    deep = {"n": 1, "next": {"n": "2", "next": {"n": 3, "aliased": 4}}}
+
+    assert values(Link, deep)["next"].next.aliased == 4
+    assert valid(Link, {"n": 1, "next": '{"n": "2"}'}).values["next"] == Link(n=2)
+    assert complaints(Link, {"n": 1, "next": {"n": 2, "next": {"n": True}}}) == [
+        "$.next.next.n: expected an integer, got true"
+    ]
+
+
 def test_every_digit_of_a_decimal_is_kept() -> None:
     arguments = parse_arguments('{"x": 0.1234567890123456789012345}').value
 

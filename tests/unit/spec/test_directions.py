@@ -36,6 +36,32 @@ def test_a_recursive_reference_leads_back_to_itself() -> None:
     assert not found.hides_secret()
 
 
+def test_what_stands_behind_a_nullable_recursive_reference_is_known() -> None:
+    secret = {"type": "string", "writeOnly": True}
+    node = {
+        "type": "object",
+        "properties": {
+            "n": {"type": "integer"},
+            "s": secret,
+            "next": {"anyOf": [{"$ref": "#/$defs/N"}, {"type": "null"}]},
+        },
+    }
+    found = directed({"$ref": "#/$defs/N"}, **{"$defs": {"N": node}}).child("next")
+
+    assert found.types == {"object", "null"}
+    assert found.child("n").types == {"integer"}
+    assert found.child("next").child("next").child("s").hides_secret()
+
+
+def test_a_recursive_reference_may_have_neighbours() -> None:
+    root = read_directions(
+        {"type": "object", "properties": {"next": {"$ref": "#", "minProperties": 0}, "n": {"const": 1}}}
+    )
+
+    assert root.properties["next"].child("next") is not None
+    assert root.required == frozenset()
+
+
 def test_a_reference_to_itself_says_nothing() -> None:
     assert directed({"$ref": "#/$defs/A"}, **{"$defs": {"A": {"$ref": "#/$defs/A"}}}).types == frozenset()
 

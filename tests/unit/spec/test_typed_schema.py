@@ -3,7 +3,7 @@ from __future__ import annotations
 import enum
 import threading
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
@@ -69,6 +69,8 @@ class Movie(typing_extensions.TypedDict):
         (bytes, "abc", b"abc"),
         (dict[str, Colour], {"a": "blue"}, {"a": Colour.BLUE}),
         (Sequence[int], [1], [1]),
+        (Iterable[int], ["1"], [1]),
+        (Mapping[str, int], {"a": 1}, {"a": 1}),
         (int | None, None, None),
         (Literal[1, "a"], "a", "a"),
         (bool | int, True, True),
