@@ -93,9 +93,9 @@ def directed_schema(kind: Any) -> dict[str, Any]:
         PydanticInvalidForJsonSchema: A part of it has no JSON form.
     """
     if isinstance(kind, TypeAdapter):
-        return kind.json_schema(schema_generator=_Generator)
+        return _untitled(kind.json_schema(schema_generator=_Generator))
     found: dict[str, Any] = kind.model_json_schema(schema_generator=_Generator)
-    return found
+    return _untitled(found)  # older pydantic adds the title of the class last
 
 
 def shown_schema(directed: Mapping[str, Any]) -> dict[str, Any]:
