@@ -32,6 +32,7 @@ from surehand.messages import (
     convert_to_messages,
     items_of,
     mapping_of,
+    new_call_id,
     repair_transcript,
     text_of,
 )
@@ -216,6 +217,7 @@ class ChatStream:
     def __init__(self, *, choice: int = 0) -> None:
         self._choice = choice
         self._reply = Reply()
+        self._made_ids: dict[object, str] = {}
 
     def feed(self, chunk: Mapping[str, Any]) -> AIMessageChunk | None:
         """Take in one chunk; what it adds to the reply, or None if that is nothing."""
@@ -231,8 +233,19 @@ class ChatStream:
             delta = mapping_of(entry.get("delta"))
             text += text_of(delta.get("content"))
             extras |= {key: delta[key] for key in _EXTRA_TEXTS if isinstance(delta.get(key), str) and delta[key]}
-            pieces += _pieces(delta)
+            pieces += self._told_apart(_pieces(delta))
         return reply.add(text=text, extras=extras, pieces=pieces, metadata=metadata, usage=usage)
+
+    def _told_apart(self, pieces: list[ToolCallChunk]) -> list[ToolCallChunk]:
+        """Ids for whole calls that are the same in one delta: those are so many calls.
+
+        In a later delta the same ids again, as they are then the same calls sent again.
+        """
+        wholes = [(piece["name"], piece["args"], piece["index"]) for piece in pieces]
+        for place, (piece, whole) in enumerate(zip(pieces, wholes, strict=True)):
+            if piece["name"] and piece["args"] and not piece["id"] and wholes.count(whole) > 1:
+                piece["id"] = self._made_ids.setdefault((whole, wholes[:place].count(whole)), new_call_id())
+        return pieces
 
     def finish(self) -> AIMessage:
         """The reply as far as it came."""

@@ -20,7 +20,14 @@ _WORDS: Final[dict[FinishReason, str]] = {
     ),
 }
 _REASONS: Final[dict[str, FinishReason]] = {word: reason for reason, words in _WORDS.items() for word in words.split()}
-_KEYS: Final = ("finish_reason", "stop_reason", "finishReason", "stopReason", "done_reason", "status")
+_KEYS: Final = ("finish_reason", "stop_reason", "finishReason", "stopReason", "done_reason")
+_STATUS: Final[dict[object, FinishReason]] = {
+    "completed": "stop",
+    "incomplete": "other",
+    "failed": "other",
+    "cancelled": "other",
+}
+"""A status that is none of these, such as HTTP's, says nothing about the reply."""
 
 
 def finish_reason_of(metadata: Mapping[str, Any]) -> FinishReason | None:
@@ -35,7 +42,8 @@ def finish_reason_of(metadata: Mapping[str, Any]) -> FinishReason | None:
         reason = _read(metadata.get(key))
         if reason is not None:
             return reason
-    return None
+    status: object = metadata.get("status")
+    return _STATUS.get(status) if isinstance(status, str) else None
 
 
 def _read(word: object) -> FinishReason | None:

@@ -304,6 +304,16 @@ def test_junk_in_a_stream_changes_nothing(junk: dict[str, Any]) -> None:
     assert stream.finish().tool_calls == []
 
 
+@pytest.mark.parametrize("place", [{"index": 0}, {}])
+def test_same_whole_call_twice_in_one_delta_is_two_calls(place: dict[str, int]) -> None:
+    twice = [{**place, **call("dice", "{}", id=None)}, {**place, **call("dice", "{}", id="")}]
+    stream = openai_chat.ChatStream()
+    stream.feed(delta(*twice))
+    stream.feed(delta(*twice, finish="stop"))
+
+    assert len(stream.finish().tool_calls) == 2
+
+
 def test_arguments_that_stream_as_an_object_are_read() -> None:
     stream = openai_chat.ChatStream()
     stream.feed(delta({"index": 0, **call("f", {"a": 1})}, finish="stop"))
