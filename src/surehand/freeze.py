@@ -313,7 +313,7 @@ def _empty(kind: Any) -> Any:
 
 
 def _twin(value: Any, kind: Any) -> Any:
-    """An instance of ``kind`` with the same fields of the value."""
+    """An instance of ``kind`` with the same fields as the value."""
     twin = _empty(kind)
     for slot in _slots_of(kind):
         if hasattr(value, slot):

@@ -29,7 +29,9 @@ import pydantic.v1
 import pytest
 from pydantic import BaseModel, SecretStr
 
-from surehand.calls.render import MAX_DEPTH, MAX_ITEMS, MAX_NOTES, NO_OUTPUT, Rendered, render_value
+from surehand.calls.forms import MAX_ITEMS
+from surehand.calls.reader import MAX_DEPTH, MAX_NOTES
+from surehand.calls.render import NO_OUTPUT, Rendered, render_value
 from surehand.messages import AIMessage, HumanMessage
 
 
@@ -160,7 +162,7 @@ def test_keys_that_are_no_text_become_text_with_a_note() -> None:
 
 def test_keys_that_would_collide_are_told_apart() -> None:
     rendered = render_value({1: "a", "1": "b"}, max_output=None)
-    assert json.loads(str(rendered.content)) == {"1": "a", "1′": "b"}
+    assert json.loads(str(rendered.content)) == {"1": "a", "1′1": "b"}
     assert len(rendered.notes) == 2
 
 
@@ -407,6 +409,24 @@ def test_a_value_that_explodes_is_cut_in_reasonable_time() -> None:
     rendered = render_value(value, max_output=1_000)
     assert time.perf_counter() - started < 30
     assert any("too large" in note for note in rendered.notes)
+
+
+def endless() -> Iterator[Any]:
+    while True:
+        yield endless()
+
+
+class EndlessMapping(UserDict[str, Any]):
+    def items(self) -> Any:
+        return (("k", "v") for _ in itertools.count())
+
+
+@pytest.mark.parametrize("make", [endless, lambda: EndlessMapping(a=1)])
+def test_what_is_endless_at_every_level_is_cut_in_reasonable_time(make: Callable[[], Any]) -> None:
+    started = time.perf_counter()
+    rendered = render_value(make(), max_output=1_000)
+    assert time.perf_counter() - started < 30
+    assert rendered.notes
 
 
 def test_notes_are_bounded_and_the_rest_is_counted() -> None:

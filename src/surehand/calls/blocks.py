@@ -1,0 +1,127 @@
+"""Lists of content blocks: told from lists of data, made fit to be sent, and kept to their size."""
+
+# Values of any type are read here, and isinstance() narrows Any to a container of unknown items.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from surehand.calls.forms import FORMS
+from surehand.calls.reader import Reader
+from surehand.calls.rendered import NO_OUTPUT, Rendered
+from surehand.calls.strict_json import encode, is_plain
+from surehand.calls.text import shorten, well_formed
+
+__all__ = ["is_typed", "render_blocks"]
+
+_MEDIA_FIELDS: Final = ("source", "data", "url", "base64", "file_id", "image", "audio", "video", "file")
+_BLOCK_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "text": ("text",),
+    "image_url": ("image_url",),
+    "image": _MEDIA_FIELDS,
+    "audio": _MEDIA_FIELDS,
+    "video": _MEDIA_FIELDS,
+    "file": _MEDIA_FIELDS,
+    "document": ("source", "content"),
+    "input_text": ("text",),
+    "input_image": ("image_url", "file_id"),
+    "input_audio": ("input_audio",),
+    "input_file": ("file_data", "file_id", "file_url"),
+    "json": ("json",),
+    "search_result": ("source", "content"),
+    "custom_tool_call_output": ("output",),
+}
+"""Block types that providers know, each with the fields of which one has to be there. The field tells a block from a
+record that only happens to have a ``type``, such as ``{"type": "file", "name": "a.txt"}`` in a directory listing."""
+_TYPES: Final = tuple(_BLOCK_FIELDS)
+_TEXT_BLOCKS: Final = frozenset({"text", "input_text"})
+_COUNTED_BLOCKS: Final = frozenset({"text", "input_text", "json", "search_result", "custom_tool_call_output"})
+"""Blocks whose size counts as characters. An image or a file cannot be cut without destroying it."""
+
+
+def is_typed(item: Any) -> bool:
+    """Whether a list that begins with the item may be one of content blocks: a quick look before the thorough one."""
+    return isinstance(item, Mapping) and item.get("type") in _TYPES
+
+
+def _is_block(block: object) -> bool:
+    if not isinstance(block, dict):
+        return False
+    kind = block.get("type")
+    if not isinstance(kind, str) or kind not in _BLOCK_FIELDS:
+        return False
+    if kind in _TEXT_BLOCKS:
+        return isinstance(block.get("text"), str)
+    return any(block.get(field) is not None for field in _BLOCK_FIELDS[kind])
+
+
+def render_blocks(value: list[Any], max_output: int | None) -> Rendered | None:
+    """The value as content blocks; None where one of its items is none."""
+    reader = Reader(FORMS, is_binary_kept=True)
+    data = value if all(map(is_plain, value)) else reader.plain(value, ())
+    if not isinstance(data, list) or not all(map(_is_block, data)):
+        return None
+    blocks = [block for block in data if not _is_blank(block)]
+    if not blocks:
+        return Rendered(NO_OUTPUT, value, True, reader.all_notes())
+    if len(blocks) < len(data):
+        reader.note((), "blank text blocks were left out, providers refuse them")
+    clean = _clean_blocks(blocks, reader)
+    shown = clean if max_output is None else _shorten_blocks(clean, max_output, reader)
+    is_whole = shown is clean and len(blocks) == len(data)
+    return Rendered(shown, None if is_whole else value, not is_whole, reader.all_notes())
+
+
+def _is_blank(block: Mapping[str, Any]) -> bool:
+    return block["type"] in _TEXT_BLOCKS and not block["text"].strip()
+
+
+def _clean_blocks(blocks: list[dict[str, Any]], reader: Reader) -> list[dict[str, Any]]:
+    """The blocks as strict, well-formed JSON data."""
+    try:
+        text = encode(blocks)
+    except (ValueError, RecursionError, RuntimeError):
+        blocks = reader.plain(blocks, ())
+        text = encode(blocks)
+    clean = well_formed(text)
+    if clean is text and "\\u0000" not in text:
+        return [dict(block) for block in blocks]
+    reader.note((), "lone surrogates or NUL characters were replaced by U+FFFD")
+    return [_well_formed_data(block) for block in blocks]
+
+
+def _well_formed_data(data: Any) -> Any:
+    if isinstance(data, str):
+        return well_formed(data)
+    if isinstance(data, list):
+        return [_well_formed_data(item) for item in data]
+    if isinstance(data, dict):
+        return {well_formed(key): _well_formed_data(item) for key, item in data.items()}
+    return data
+
+
+def _shorten_blocks(blocks: list[dict[str, Any]], limit: int, reader: Reader) -> list[dict[str, Any]]:
+    """The blocks with their text cut to ``limit`` characters in all; the same list where nothing is cut."""
+    texts = [_counted_text(block) for block in blocks]
+    total = sum(map(len, texts))
+    if total <= limit:
+        return blocks
+    reader.note((), f"cut to {limit:,} of {total:,} characters of text")
+    left = limit
+    shown: list[dict[str, Any]] = []
+    for block, text in zip(blocks, texts, strict=True):
+        if len(text) <= left:
+            shown.append(block)
+        elif left > 0:
+            kept = block if block["type"] in _TEXT_BLOCKS else {"type": "text"}
+            shown.append({**kept, "text": shorten(text, left)})
+        left -= len(text)
+    return shown
+
+
+def _counted_text(block: Mapping[str, Any]) -> str:
+    if block["type"] in _TEXT_BLOCKS:
+        return str(block["text"])
+    return encode(block) if block["type"] in _COUNTED_BLOCKS else ""

@@ -1,0 +1,26 @@
+"""A result as the model is given it."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+__all__ = ["NO_OUTPUT", "Rendered"]
+
+NO_OUTPUT: Final = "(no output)"
+"""What the model reads where a tool returned nothing: providers refuse an empty content."""
+
+
+class Rendered(NamedTuple):
+    """A result as the model is given it.
+
+    A named tuple and not a dataclass because one is built for every call, at a third of the cost.
+    """
+
+    content: str | list[dict[str, Any]]
+    """Never empty, always well-formed."""
+    artifact: Any = None
+    """The value as it was returned, where the content does not show all of it."""
+    has_artifact: bool = False
+    """Whether ``artifact`` says anything."""
+    notes: tuple[str, ...] = ()
+    """What was lost or changed, each with its JSON path."""
