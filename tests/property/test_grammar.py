@@ -27,7 +27,7 @@ VALUES = st.recursive(
 OBJECTS = st.dictionaries(TEXTS, VALUES, max_size=4)
 
 
-every_cut = settings(deadline=None, max_examples=40)
+every_cut = settings(deadline=None, max_examples=25)
 """One example is hundreds of texts."""
 
 

@@ -115,7 +115,7 @@ def test_there_are_enough_shapes() -> None:
     assert all(800_000 <= len(make()) <= 1_000_000 for make in list(SHAPES.values())[::9])
 
 
-@pytest.mark.parametrize("parse", [parse_arguments, parse_value])
+@pytest.mark.parametrize("parse", [parse_arguments, pytest.param(parse_value, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_huge_text_is_judged_in_time_and_raises_nothing_else(shape: str, parse: Callable[[str], Any]) -> None:
     text = SHAPES[shape]()

@@ -34,7 +34,9 @@ _TAG: Final = re.compile(r"</?(?:tool_calls?|function_call)>|<\|(?:python_tag|to
 _LONGEST_TAG: Final = max(map(len, _TAGS))
 
 # The info string is a line of its own, or one word before a value on the same line; it has no mark of a value.
-_FENCE: Final = re.compile(r"`{3,}+(?:[^`\r\n{\\\[\"'(“‘＂＇｛［]*+[\r\n]|[ \t]*+[\w+.#-]*+[ \t]*+(?=[{\\\[\"'(“‘＂＇｛［]))")
+_FENCE: Final = re.compile(
+    r"`{3,}+(?:[^`\r\n{\\\[\"'(“‘＂＇｛［]*+[\r\n]|[ \t]*+[\w+.#-]*+[ \t]*+(?=[{\\\[\"'(“‘＂＇｛［]))"
+)
 _FENCE_END: Final = re.compile(r"`++")
 _SURPLUS: Final = re.compile(r"[}\]｝］]++")
 _ESCAPED: Final = re.compile(r"[{\[](?:[ \t\n\r]|\\[ntr])*+\\++\"")
