@@ -18,6 +18,7 @@ text is the same call sent again.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -30,6 +31,9 @@ CUT_OFF: Final = "{"
 """Stands for arguments of which nothing had come when the stream broke off: blank text would read as no arguments."""
 
 
+_TOKENS: Final = re.compile(r'\\.?|["{}\[\]]', re.DOTALL)
+
+
 @dataclass(slots=True)
 class _Open:
     """A call of which pieces have come."""
@@ -40,12 +44,38 @@ class _Open:
     texts: list[str] = field(default_factory=list[str])
     made_id: str = field(default_factory=new_call_id)
     """For a call without an id of its own; the same each time the calls are asked for."""
+    scanned: int = 0
+    """How many of the texts the next three fields know."""
+    depth: int = 0
+    is_in_string: bool = False
+    is_escaped: bool = False
 
     @property
     def text(self) -> str:
-        if len(self.texts) > 1:
-            self.texts = ["".join(self.texts)]
-        return self.texts[0] if self.texts else ""
+        return "".join(self.texts)
+
+    def is_complete(self) -> bool:
+        """Whether the text is one object; each text is looked at once, however often this is asked."""
+        while self.scanned < len(self.texts):
+            self._scan(self.texts[self.scanned])
+            self.scanned += 1
+        if self.depth or self.is_in_string:
+            return False
+        try:
+            return isinstance(json.loads(self.text, strict=False), dict)
+        except ValueError:
+            return False
+
+    def _scan(self, text: str) -> None:
+        start, self.is_escaped = int(self.is_escaped), False
+        for match in _TOKENS.finditer(text, start):
+            mark = match.group()
+            if mark[0] == "\\":
+                self.is_escaped = len(mark) == 1
+            elif mark == '"':
+                self.is_in_string = not self.is_in_string
+            elif not self.is_in_string:
+                self.depth += 1 if mark in "{[" else -1
 
 
 class CallAssembler:
@@ -104,12 +134,12 @@ class CallAssembler:
     def _owner(self, piece: ToolCallChunk) -> _Open | None:
         call_id, index = piece["id"] or None, piece["index"]
         for call in reversed(self._calls):
-            if call_id is not None and call.id == call_id:
-                if index is None or call.index is None or call.index == index:
-                    return call
-            elif index is not None and call.index == index:
-                return call if call_id is None or call.id is None else None
-        return self._newest(piece) if index is None else None
+            if call_id is not None and call.id == call_id and (index is None or call.index in (None, index)):
+                return call
+        if index is None:
+            return self._newest(piece)
+        newest = next((call for call in reversed(self._calls) if call.index == index), None)
+        return newest if newest is not None and (call_id is None or newest.id is None) else None
 
     def _newest(self, piece: ToolCallChunk) -> _Open | None:
         if not self._calls:
@@ -124,10 +154,7 @@ def _is_complete_before(call: _Open, text: str) -> bool:
     """Whether the call's text is one complete object and ``text`` starts another."""
     if not text.lstrip().startswith("{") or not call.texts or not call.texts[-1].rstrip().endswith("}"):
         return False
-    try:
-        return isinstance(json.loads(call.text, strict=False), dict)
-    except ValueError:
-        return False
+    return call.is_complete()
 
 
 def fold(pieces: Iterable[ToolCallChunk]) -> list[ToolCallChunk]:

@@ -111,6 +111,12 @@ def test_brace_inside_a_text_starts_no_call() -> None:
     assert calls == [(None, "f", '{"code": "a}{b}"}')]
 
 
+def test_escaped_quotes_may_be_cut_in_two() -> None:
+    calls = assembled(piece('{"a": "\\', name="f", index=0), piece('"}', index=0), piece('{b"}', index=0))
+
+    assert calls == [(None, "f", '{"a": "\\"}{b"}')]
+
+
 def test_identical_calls_with_ids_of_their_own_stay_two() -> None:
     calls = assembled(piece("{}", name="dice", id="a", index=0), piece("{}", name="dice", id="b", index=1))
 
@@ -149,4 +155,4 @@ def test_time_is_linear_in_the_length() -> None:
         )
         return time.perf_counter() - start
 
-    assert min(seconds(20_000) for _ in range(3)) < 40 * min(seconds(2_000) for _ in range(3))
+    assert min(seconds(20_000) for _ in range(3)) < 30 * min(seconds(2_000) for _ in range(3))
