@@ -16,7 +16,7 @@ import logging
 
 from surehand.agent import create_agent
 from surehand.calls import CallJournal, CallKey, MemoryJournal, ToolReturn
-from surehand.control import END, START, Command, RunConfig, Send
+from surehand.control import END, START, Command, RunConfig, Runtime, Send, current_runtime
 from surehand.errors import (
     ApprovalRequired,
     Complaint,
@@ -129,6 +129,7 @@ __all__ = [
     "RoutingError",
     "RunConfig",
     "RunError",
+    "Runtime",
     "ScriptExhausted",
     "Send",
     "StateGraph",
@@ -154,6 +155,7 @@ __all__ = [
     "check_transcript",
     "convert_to_messages",
     "create_agent",
+    "current_runtime",
     "init_chat_model",
     "message_from_dict",
     "message_to_dict",

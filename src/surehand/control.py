@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, TypedDict
+from typing import Any, ClassVar, Final, Generic, TypedDict, TypeGuard
 
-__all__ = ["END", "START", "Command", "RunConfig", "Runtime", "Send", "current_runtime"]
+from typing_extensions import TypeVar
+
+__all__ = ["END", "START", "Command", "RunConfig", "Runtime", "Send", "current_runtime", "is_command"]
 
 START: Final = "__start__"
 """The name of a graph's entry."""
@@ -36,9 +38,15 @@ class Send:
     arg: Any
 
 
+TargetT = TypeVar("TargetT", default=str)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
-    """What a node, or a tool where the node allows it, asks of the graph."""
+class Command(Generic[TargetT]):
+    """What a node, or a tool where the node allows it, asks of the graph.
+
+    ``Command[Literal["b", "c"]]`` as a return annotation names the nodes that ``goto`` may lead to.
+    """
 
     PARENT: ClassVar[str] = "__parent__"
 
@@ -53,6 +61,11 @@ class Command:
     def targets(self) -> tuple[str | Send, ...]:
         """``goto`` as a tuple."""
         return (self.goto,) if isinstance(self.goto, str | Send) else tuple(self.goto)
+
+
+def is_command(value: object) -> TypeGuard[Command[Any]]:
+    """Whether the value is a command (a plain ``isinstance`` leaves a type checker with an unknown parameter)."""
+    return isinstance(value, Command)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

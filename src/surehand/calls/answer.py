@@ -8,7 +8,7 @@ from typing import Any, cast
 from surehand.calls.announce import announce, log_outcome
 from surehand.calls.call import Call
 from surehand.calls.render import Rendered, render_value
-from surehand.control import Command
+from surehand.control import Command, is_command
 from surehand.events import CallFinished
 from surehand.freeze import thaw
 from surehand.messages import Content, ToolMessage
@@ -38,7 +38,7 @@ def render(call: Call) -> Call:
     limit = _max_output(call)
     if outcome is not None and outcome.kind is not None:
         return call._replace(rendered=render_value(outcome.text or str(outcome.kind), max_output=limit))
-    if isinstance(call.value, Command):
+    if is_command(call.value):
         return _from_command(call, call.value, limit)
     return call._replace(rendered=_rendered(call, call.value, limit))
 

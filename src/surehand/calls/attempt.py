@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import AsyncIterator
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -16,7 +15,7 @@ from surehand.calls.call import Call
 from surehand.calls.endings import classify, governed, misfit, timed_out
 from surehand.calls.injection import injected_values
 from surehand.concurrency import Job, deliver_to_loop, has_running_loop, run_sync, workers
-from surehand.control import Command
+from surehand.control import is_command
 from surehand.errors import ToolDefinitionError
 from surehand.events import CallRetried, LateResult
 from surehand.outcomes import Outcome
@@ -136,15 +135,19 @@ async def _body(call: Call, injected: dict[str, Any]) -> Any:
 
 def _is_waiting(value: Any) -> TypeGuard[Any]:
     """Whether the value has to be awaited, or its items do."""
-    kind = type(value)  # asked this way because the abstract base classes cost ten times as much
-    return hasattr(kind, "__await__") or hasattr(kind, "__aiter__")
+    # Types are asked, because the abstract base classes cost ten times as much.
+    return _has(value, "__await__") or _has(value, "__aiter__")
+
+
+def _has(value: object, method: str) -> bool:
+    return hasattr(type(value), method)
 
 
 async def _awaited(value: Any) -> Any:
     """What an async function comes to, or a sync one that hands back what is to be awaited."""
     if inspect.isawaitable(value):
         value = await value
-    return [item async for item in value] if isinstance(value, AsyncIterator) else value
+    return [item async for item in value] if _has(value, "__aiter__") else value
 
 
 async def _on_thread(call: Call, run: partial[Any]) -> Any:
@@ -172,7 +175,7 @@ def _announce_late(call: Call, job: Job[Any]) -> None:
 
 def _accepted(call: Call, value: Any) -> _Ended:
     """The end of a body that returned: a command is accepted only where the node allows it."""
-    if isinstance(value, Command) and not call.turn.host.allows_commands:
+    if is_command(value) and not call.turn.host.allows_commands:
         error = ToolDefinitionError(
             tool=call.name,
             problem="it returned a Command, which this node does not allow",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from surehand.control import Command, Send
+from surehand.control import Command, Send, is_command
 from surehand.errors import NodeError, shown
 from surehand.graph.channels import Write
 from surehand.graph.state import State, Values
@@ -41,7 +41,7 @@ def read_update(node: str, returned: object, *, seen: object, values: Values, st
     """
     update = Update(node=node)
     for part in _parts(returned):
-        if isinstance(part, Command):
+        if is_command(part):
             _take_command(update, part, seen=seen, values=values, state=state)
         elif isinstance(part, Send):
             raise NodeError(

@@ -91,6 +91,7 @@ class ToolNode:
         self.messages_key = messages_key
         self.handle_tool_errors = check_error_rule(handle_tool_errors)
         self.tags = tuple(tags or ())
+        self.commands = commands
         self._max_concurrency = None if max_concurrency is None else count("max_concurrency", max_concurrency)
         self._store = store
         given = as_tools(tools)
