@@ -79,7 +79,7 @@ layers: $(READY) ## the import contracts
 	$(BIN)/lint-imports --no-cache
 
 docs: $(READY) ## build the documentation into site/
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 bench: $(BENCH_READY) ## overhead per call, beside LangGraph and the bare floor
 	$(BIN)/python -m benchmarks $(ARGS)

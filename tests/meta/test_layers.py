@@ -56,6 +56,21 @@ def test_no_module_imports_another_packages_private_module(path: Path) -> None:
     assert [name for name in private if not name.startswith(own)] == []
 
 
+def test_the_package_imports_what_it_declares() -> None:
+    declared = {"pydantic", "pydantic_core", "docstring_parser"} | {
+        "anthropic",
+        "jsonschema",
+        "openai",
+        "rich",
+        "typer",
+    }
+    carried = {"typing_extensions", "httpx", "click"}  # what pydantic, the SDKs and typer show in their own interfaces
+
+    tops = {name.split(".")[0] for path in SOURCES for name in imports_of(path) if name}
+
+    assert tops - declared - carried - {"surehand"} - sys.stdlib_module_names == set()
+
+
 def test_importing_surehand_imports_no_optional_package() -> None:
     optional = ["anthropic", "jsonschema", "langchain_core", "langgraph", "numpy", "openai", "pandas", "rich", "typer"]
     probe = f"import sys, surehand; print([name for name in {optional!r} if name in sys.modules])"
