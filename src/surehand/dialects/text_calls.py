@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, Final
 
 from surehand.errors import MalformedArguments
@@ -20,9 +21,9 @@ __all__ = ["read_text_calls"]
 _OPENER: Final = re.compile(r"^[ \t]*<tool_call>", re.MULTILINE)
 _TAG: Final = re.compile(r"</?tool_call>")
 _PYTHON_TAG: Final = "<|python_tag|>"
-_END_TOKENS: Final = re.compile(r"(?:<\|(?:eom_id|eot_id|im_end|end_of_text)\|>|</s>|\s)+\Z")
-_FENCE: Final = re.compile(r"^[ \t]*```[a-zA-Z_]*[ \t]*\n(.*?)\n?[ \t]*```[ \t]*$", re.MULTILINE | re.DOTALL)
-_SEPARATOR: Final = re.compile(r"(?<=\})\s*(?:;|\n)\s*(?=\{)")
+_END_TOKENS: Final = ("<|eom_id|>", "<|eot_id|>", "<|im_end|>", "<|end_of_text|>", "</s>")
+_FENCE: Final = re.compile(r"[ \t]*```[^`]*")
+_SEPARATOR: Final = re.compile(r"(?<=\})(?:\s*+;\s*+|[ \t]*+\n\s*+)(?=\{)")
 _NAME: Final = re.compile(r"""["']name["']\s*:\s*["']([^"']{1,128})["']""")
 _BROKEN: Final = re.compile(r"""\{\s*["']name["']\s*:\s*["']([^"']{1,128})["']\s*,\s*["'](?:arguments|parameters)""")
 _ARGUMENT_KEYS: Final = ("arguments", "parameters", "args", "input")
@@ -39,7 +40,7 @@ def read_text_calls(text: str, tool_names: Collection[str]) -> list[ToolCall] | 
         text: The whole content of the reply.
         tool_names: The names of the tools that were offered.
     """
-    body = _END_TOKENS.sub("", text).strip()
+    body = _without_end_tokens(text)
     if body.startswith(_PYTHON_TAG):
         return _calls(_split(body.removeprefix(_PYTHON_TAG)), tool_names, is_marked=True)
     fenced = _only_fences(body)
@@ -50,29 +51,78 @@ def read_text_calls(text: str, tool_names: Collection[str]) -> list[ToolCall] | 
     return _whole(fenced if fenced is not None else [body], tool_names)
 
 
+def _without_end_tokens(text: str) -> str:
+    body = text.strip()
+    while body.endswith(_END_TOKENS):
+        token = next(token for token in _END_TOKENS if body.endswith(token))
+        body = body.removesuffix(token).rstrip()
+    return body
+
+
+@dataclass(slots=True)
+class _CodeBlock:
+    """A fenced block of code; one whose closing fence is missing goes on to the end."""
+
+    start: int
+    end: int
+    lines: list[str]
+
+
+def _code_blocks(body: str) -> list[_CodeBlock]:
+    blocks: list[_CodeBlock] = []
+    is_open, position = False, 0
+    for line in body.splitlines(keepends=True):
+        end = position + len(line)
+        if is_open:
+            blocks[-1].end = end
+            is_open = line.strip() != "```"
+            if is_open:
+                blocks[-1].lines.append(line)
+        elif _FENCE.fullmatch(line.rstrip()):
+            is_open = True
+            blocks.append(_CodeBlock(position, end, []))
+        position = end
+    return blocks
+
+
 def _only_fences(body: str) -> list[str] | None:
     """The insides of the code blocks that the text consists of; None where it holds anything else."""
-    if not body.startswith("```") or _FENCE.sub("", body).strip():
+    blocks = _code_blocks(body) if body.startswith("```") else []
+    ends = [0, *(block.end for block in blocks)]
+    starts = [*(block.start for block in blocks), len(body)]
+    if not blocks or any(body[end:start].strip() for end, start in zip(ends, starts, strict=True)):
         return None
-    return [match.group(1) for match in _FENCE.finditer(body)]
+    return ["".join(block.lines) for block in blocks]
 
 
 def _tagged(body: str) -> Iterator[str]:
     """The insides of the tags; stray tags separate, and the last block may lack its closer."""
-    code = [match.span() for match in _FENCE.finditer(body)]
-    openers = (match.start() for match in _OPENER.finditer(body))
-    start = next((place for place in openers if not any(first <= place < end for first, end in code)), None)
+    start = _first_opener(body)
     if start is None:
         return
     is_open = False
     position = start
     for tag in _TAG.finditer(body, start):
-        if is_open and body[position : tag.start()].strip():
-            yield body[position : tag.start()]
-        is_open = tag.group() == "<tool_call>"
+        before = body[position : tag.start()]
+        if is_open and before.strip():
+            yield before
+        starts_line = is_open or not before.rpartition("\n")[2].strip()
+        is_open = tag.group() == "<tool_call>" and starts_line
         position = tag.end()
     if is_open and body[position:].strip():
         yield body[position:]
+
+
+def _first_opener(body: str) -> int | None:
+    """Where the first tag is that starts a line outside code."""
+    blocks = iter(_code_blocks(body))
+    block = next(blocks, None)
+    for opener in _OPENER.finditer(body):
+        while block is not None and block.end <= opener.start():
+            block = next(blocks, None)
+        if block is None or opener.start() < block.start:
+            return opener.start()
+    return None
 
 
 def _split(body: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -70,6 +71,28 @@ def test_tag_makes_a_call_of_a_name_alone() -> None:
 def test_call_that_is_broken_keeps_its_text(text: str) -> None:
     assert read(f"<tool_call>{text}</tool_call>") == [("f", text)]
     assert read(text) == [("f", text)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["```a\n" * 20_000, "x" + " " * 100_000 + "x", "<|python_tag|>{}" + "\n" * 100_000 + "x", "<tool_call>" * 20_000],
+)
+def test_long_texts_take_no_time(text: str) -> None:
+    start = time.perf_counter()
+
+    assert read(text) is None
+    assert time.perf_counter() - start < 2
+
+
+def test_unclosed_code_block_goes_on_to_the_end() -> None:
+    assert read('```json\n{"name": "f", "arguments": {"a": 1}}') == [("f", {"a": 1})]
+    assert read('For example:\n```\n<tool_call>{"name": "f", "arguments": {}}</tool_call>') is None
+
+
+def test_call_quoted_after_a_call_is_not_read() -> None:
+    text = '<tool_call>{"name": "f", "arguments": {}}</tool_call>\n'
+
+    assert read(f'{text}I wrote `<tool_call>{{"name": "g", "arguments": {{}}}}</tool_call>`.') == [("f", {})]
 
 
 def test_calls_have_ids_of_their_own() -> None:
