@@ -24,7 +24,7 @@ class Reply:
     @property
     def is_finished(self) -> bool:
         """Whether the provider said that the reply is complete."""
-        return AIMessage(response_metadata=self.metadata).finish_reason is not None
+        return finish_reason_of(self.metadata) is not None
 
     def add(
         self,

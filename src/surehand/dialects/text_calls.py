@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from surehand.errors import MalformedArguments
-from surehand.grammar import parse_value
+from surehand.grammar import parse_arguments, parse_value
 from surehand.messages import ToolCall, items_of, mapping_of, new_call_id
 
 __all__ = ["read_text_calls"]
@@ -42,12 +42,12 @@ def read_text_calls(text: str, tool_names: Collection[str]) -> list[ToolCall] | 
     """
     body = _without_end_tokens(text)
     if body.startswith(_PYTHON_TAG):
-        return _calls(_split(body.removeprefix(_PYTHON_TAG)), tool_names, is_marked=True)
+        return _calls(_split(body.removeprefix(_PYTHON_TAG)), tool_names)
     fenced = _only_fences(body)
     if fenced is not None:
         body = "\n".join(fenced) if any("<tool_call>" in block for block in fenced) else body
     if "<tool_call>" in body:
-        return _calls(_tagged(body), tool_names, is_marked=True)
+        return _calls(_tagged(body), tool_names)
     return _whole(fenced if fenced is not None else [body], tool_names)
 
 
@@ -134,19 +134,17 @@ def _split(body: str) -> list[str]:
     return [body]
 
 
-def _calls(blocks: Iterable[str], tool_names: Collection[str], *, is_marked: bool) -> list[ToolCall] | None:
-    calls = [call for block in blocks for call in _block_calls(block, tool_names, is_marked=is_marked)]
-    return calls or None
+def _calls(blocks: Iterable[str], tool_names: Collection[str]) -> list[ToolCall] | None:
+    return [call for block in blocks for call in _block_calls(block, tool_names)] or None
 
 
-def _block_calls(block: str, tool_names: Collection[str], *, is_marked: bool) -> list[ToolCall]:
+def _block_calls(block: str, tool_names: Collection[str]) -> list[ToolCall]:
     try:
-        value, _ = parse_value(block.strip())
+        entries = _entries(block)
     except MalformedArguments:
         name = _NAME.search(block)
-        is_call = is_marked and name is not None and name.group(1) in tool_names
-        return [_call(name.group(1), block.strip())] if is_call and name is not None else []
-    return [call for entry in _entries(value) if (call := _read(entry, tool_names, is_marked=is_marked)) is not None]
+        return [_call(name.group(1), block.strip())] if name is not None and name.group(1) in tool_names else []
+    return [call for entry in entries if (call := _read(entry, tool_names, is_marked=True)) is not None]
 
 
 def _whole(blocks: list[str], tool_names: Collection[str]) -> list[ToolCall] | None:
@@ -156,14 +154,14 @@ def _whole(blocks: list[str], tool_names: Collection[str]) -> list[ToolCall] | N
         if not block.strip().startswith(("{", "[")):
             return None
         try:
-            value, _ = parse_value(block.strip())
+            entries = _entries(block)
         except MalformedArguments:
             broken = _BROKEN.match(block.strip())
             if broken is None or broken.group(1) not in tool_names:
                 return None
             calls.append(_call(broken.group(1), block.strip()))
             continue
-        for entry in _entries(value):
+        for entry in entries:
             call = _read(entry, tool_names, is_marked=False)
             if call is None:
                 return None
@@ -171,7 +169,15 @@ def _whole(blocks: list[str], tool_names: Collection[str]) -> list[ToolCall] | N
     return calls or None
 
 
-def _entries(value: Any) -> list[Any]:
+def _entries(block: str) -> list[Any]:
+    """What the block lists, or the one thing it is.
+
+    A text that is refused here is no arguments either: one that stays a broken call's arguments can never run.
+    """
+    try:
+        value, _ = parse_value(block.strip())
+    except MalformedArguments:
+        value = parse_arguments(block.strip()).value
     return items_of(value) or [value]
 
 

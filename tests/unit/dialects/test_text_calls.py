@@ -89,6 +89,14 @@ def test_unclosed_code_block_goes_on_to_the_end() -> None:
     assert read('For example:\n```\n<tool_call>{"name": "f", "arguments": {}}</tool_call>') is None
 
 
+def test_broken_call_can_never_run_with_its_own_text_as_arguments() -> None:
+    whole = '{"name": "f", "arguments": {"a": 1}}'
+
+    assert read(f"<tool_call>{whole}{whole}</tool_call>") == [("f", {"a": 1})]
+    assert read(f"<tool_call>{whole}}}</tool_call>") == [("f", {"a": 1})]
+    assert read(f"{whole}{whole}") == [("f", {"a": 1})]
+
+
 def test_call_quoted_after_a_call_is_not_read() -> None:
     text = '<tool_call>{"name": "f", "arguments": {}}</tool_call>\n'
 
