@@ -114,7 +114,7 @@ def test_a_key_that_is_no_text_is_refused(key: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "value, spot",
+    ("value", "spot"),
     [
         ({"a": [1, {"b": {1, 2}}]}, r"at \$\.a\[1\]\.b"),
         ({"a": float("nan")}, r"at \$\.a"),
