@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from surehand.messages import AIMessage, AIMessageChunk, CallAssembler, Content, ToolCallChunk
+from surehand.messages import AIMessage, AIMessageChunk, CallAssembler, Content, ToolCallChunk, finish_reason_of
 
 __all__ = ["Reply"]
 
