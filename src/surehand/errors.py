@@ -204,10 +204,11 @@ class MalformedArguments(RunError, ValueError):
         length: int = 0,
         is_cut_off: bool = False,
     ) -> None:
-        spot = "" if position is None else f" at character {position} of {length}"
-        near = f", near {excerpt!r}" if excerpt else ""
+        spot = "" if position is None else f"at character {position} of {length}"
+        near = f"near {excerpt!r}" if excerpt else ""
+        where = ", ".join(part for part in (spot, near) if part)
         super().__init__(
-            f"The arguments are not one JSON object: {reason}{spot}{near}.",
+            f"The arguments are not one JSON object: {reason}{f' ({where})' if where else ''}.",
             reason=reason,
             position=position,
             excerpt=excerpt,

@@ -295,7 +295,7 @@ def test_the_position_counts_from_the_start_of_a_fenced_text() -> None:
 def test_an_error_tells_the_developer_what_where_and_near_what() -> None:
     assert str(refusal('{"a": 1, "b": oops}')) == (
         "The arguments are not one JSON object: the word 'oops' is no value: put text in double quotes "
-        'at character 14 of 19, near \'{"a": 1, "b": oops}\'.'
+        '(at character 14 of 19, near \'{"a": 1, "b": oops}\').'
     )
 
 

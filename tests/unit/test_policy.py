@@ -1,0 +1,104 @@
+"""Policies: checked when made, and what they decide."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from surehand.errors import OptionError
+from surehand.policy import DEFAULT_OPTIONS, UNSET, RetryPolicy, ToolOptions, count, seconds
+
+
+def test_waits_grow_by_the_factor_up_to_the_longest() -> None:
+    policy = RetryPolicy(initial_interval=0.5, backoff_factor=2, max_interval=3, jitter=False)
+    assert [policy.delay(attempt) for attempt in (1, 2, 3, 4, 5)] == [0.5, 1.0, 2.0, 3.0, 3.0]
+
+
+def test_what_the_failure_asks_for_is_the_least_that_is_waited() -> None:
+    policy = RetryPolicy(initial_interval=0.5, jitter=False)
+    assert policy.delay(1, after=7) == 7
+    assert policy.delay(1, after=0.1) == 0.5
+
+
+@given(st.integers(1, 60))
+def test_jitter_shortens_a_wait_by_at_most_half(attempt: int) -> None:
+    fixed = RetryPolicy(jitter=False).delay(attempt)
+    assert fixed / 2 <= RetryPolicy().delay(attempt) <= fixed
+
+
+def _is_busy(error: Exception) -> bool:
+    return "busy" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("retry_on", "error", "covers"),
+    [
+        (None, ValueError(), False),
+        (ValueError, ValueError(), True),
+        ((KeyError, OSError), ConnectionError(), True),
+        (KeyError, ValueError(), False),
+        (_is_busy, RuntimeError("busy"), True),
+    ],
+)
+def test_retry_on_names_exceptions_or_decides(retry_on: Any, error: Exception, covers: bool) -> None:  # noqa: FBT001
+    assert RetryPolicy(retry_on=retry_on).covers(error) is covers
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"max_attempts": 0},
+        {"max_attempts": True},
+        {"max_attempts": 2.5},
+        {"initial_interval": 0},
+        {"initial_interval": -1},
+        {"max_interval": float("inf")},
+        {"max_elapsed": 0},
+        {"backoff_factor": 0.5},
+    ],
+)
+def test_a_policy_that_makes_no_sense_is_refused_with_the_value(fields: dict[str, Any]) -> None:
+    name, value = next(iter(fields.items()))
+    with pytest.raises(OptionError, match=f"{name}="):
+        RetryPolicy(**fields)
+    assert value == fields[name]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"timeout": 0},
+        {"timeout": "3"},
+        {"timeout": True},
+        {"retry": 3},
+        {"idempotent": "yes"},
+        {"concurrency": 0},
+        {"max_output": -5},
+        {"requires_approval": "always"},
+    ],
+)
+def test_an_option_that_makes_no_sense_is_refused(fields: dict[str, Any]) -> None:
+    with pytest.raises(OptionError, match=next(iter(fields))):
+        ToolOptions(**fields)
+
+
+def test_stronger_options_win_and_none_is_a_choice_of_its_own() -> None:
+    strong, weak = ToolOptions(timeout=None), ToolOptions(timeout=3.0, exclusive=True)
+
+    assert strong.over(weak).timeout is None
+    assert strong.over(weak).exclusive is True
+    assert strong.over(weak, DEFAULT_OPTIONS).max_output == 50_000
+
+
+def test_the_defaults_leave_nothing_unset() -> None:
+    assert UNSET not in [getattr(DEFAULT_OPTIONS, name) for name in DEFAULT_OPTIONS.__slots__]
+    assert not UNSET
+    assert repr(UNSET) == "UNSET"
+
+
+def test_numbers_pass_as_seconds_and_counts() -> None:
+    assert seconds("timeout", 3) == 3.0
+    assert count("limit", 7) == 7
