@@ -112,6 +112,19 @@ class RetryPolicy:
             wait *= random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
         return max(wait, after or 0.0)
 
+    def next_delay(self, attempt: int, error: BaseException | None, *, elapsed: float) -> float | None:
+        """Seconds until the next attempt; None when attempts or time have run out.
+
+        Args:
+            attempt: The number of the attempt that failed, from 1.
+            error: What it failed with; its ``retry_after``, in seconds, is the least that is waited.
+            elapsed: Seconds since the first attempt began.
+        """
+        if attempt >= self.max_attempts:
+            return None
+        wait = self.delay(attempt, after=getattr(error, "retry_after", None))
+        return None if self.max_elapsed is not None and elapsed + wait > self.max_elapsed else wait
+
     def covers(self, error: Exception) -> bool:
         """Whether ``retry_on`` names this exception."""
         rule = self.retry_on

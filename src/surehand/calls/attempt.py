@@ -77,12 +77,9 @@ async def _pause(call: Call, delay: float) -> None:
 def _delay(call: Call, failure: Outcome, number: int, started: float) -> float | None:
     """Seconds until the next attempt; None if there is none."""
     policy = call.tool.options.retry if call.tool else None
-    if not isinstance(policy, RetryPolicy) or number >= policy.max_attempts or not _is_safe(call, failure, policy):
+    if not isinstance(policy, RetryPolicy) or not _is_safe(call, failure, policy):
         return None
-    wait = policy.delay(number, after=getattr(failure.error, "retry_after", None))
-    elapsed = call.turn.host.clock.now() - started
-    is_late = policy.max_elapsed is not None and elapsed + wait > policy.max_elapsed
-    return None if is_late else wait
+    return policy.next_delay(number, failure.error, elapsed=call.turn.host.clock.now() - started)
 
 
 def _is_safe(call: Call, failure: Outcome, policy: RetryPolicy) -> bool:

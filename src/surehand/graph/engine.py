@@ -26,12 +26,12 @@ from surehand.errors import GraphRecursionError, NodeError
 from surehand.graph.actions import Action, Call
 from surehand.graph.channels import Write, copied
 from surehand.graph.plan import Branch, Node, Plan
-from surehand.graph.retries import Retries
 from surehand.graph.routing import ENTRY, WHOLE_STATE, Task, arrive, targets_of_branch, tasks_for
 from surehand.graph.siblings import Job, run_together
 from surehand.graph.state import Values
 from surehand.graph.subgraphs import values_for_subgraph, writes_of_subgraph
 from surehand.graph.updates import Update, read_update
+from surehand.retries import Retries
 
 __all__ = ["Run", "Settings", "Snapshot", "Step", "drive", "drive_here"]
 

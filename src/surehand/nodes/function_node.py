@@ -5,38 +5,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import difflib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from pydantic import ValidationError
 
-from surehand.concurrency import SYSTEM_CLOCK, Clock, run_in_thread, run_sync
+from surehand.concurrency import SYSTEM_CLOCK, Clock, has_running_loop, run_in_thread, run_sync
 from surehand.control import Command, RunConfig
 from surehand.errors import (
     GraphDefinitionError,
-    ModelError,
     NodeError,
     OptionError,
-    SurehandError,
-    ToolException,
     shown,
 )
 from surehand.freeze import ReadOnlyError, freeze, thaw
 from surehand.nodes.parameters import Parameter, parameters_of, takes_whole_state
 from surehand.nodes.window import fields_of, window
 from surehand.policy import RetryPolicy
+from surehand.retries import Retries
 
 __all__ = ["FunctionNode"]
-
-_MISTAKES: Final = (
-    *(ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, NameError, NotImplementedError),
-    *(RecursionError, SyntaxError, TypeError, ValueError),
-)
-"""What points at a mistake in the program: it would only happen again."""
 
 
 class FunctionNode:
@@ -101,7 +92,7 @@ class FunctionNode:
 
     def invoke(self, input: Any, config: RunConfig | None = None) -> Any:
         """Run the function; see ``ainvoke``. A synchronous function runs in the caller's thread."""
-        is_alone = not _is_loop_running()
+        is_alone = not has_running_loop()
         return run_sync(lambda: self._run(input, config or {}, is_alone=is_alone))
 
     async def ainvoke(self, input: Any, config: RunConfig | None = None) -> Any:
@@ -120,17 +111,15 @@ class FunctionNode:
         return await self._run(input, config or {}, is_alone=False)
 
     async def _run(self, state: Any, config: RunConfig, *, is_alone: bool) -> Any:
-        started = self._clock.now()
-        attempt = 1
+        retries = Retries(self.retry, clock=self._clock)
         while True:
             try:
                 return self._update(await self._call(state, config, is_alone=is_alone))
             except Exception as error:
-                delay = self._delay(error, attempt, started)
+                delay = retries.delay_after(error)
                 if delay is None:
                     raise
             await self._clock.sleep(delay)
-            attempt += 1
 
     async def _call(self, state: Any, config: RunConfig, *, is_alone: bool) -> Any:
         args, kwargs = self._arguments(state, config)
@@ -145,15 +134,6 @@ class FunctionNode:
             raise self._fault(
                 f"it tried to change {key} in place ({error.act})", "Return the change as an update instead."
             ) from error
-
-    def _delay(self, error: Exception, attempt: int, started: float) -> float | None:
-        """Seconds until the next attempt; None when there is to be none."""
-        policy = self.retry
-        if policy is None or attempt >= policy.max_attempts or not _covers(policy, error):
-            return None
-        delay = policy.delay(attempt, after=getattr(error, "retry_after", None))
-        elapsed = self._clock.now() - started + delay
-        return None if policy.max_elapsed is not None and elapsed > policy.max_elapsed else delay
 
     # -- the way in --------------------------------------------------------------------------------------------------
 
@@ -279,26 +259,6 @@ def _is_async(fn: Any) -> bool:
     while hasattr(fn, "func"):
         fn = fn.func
     return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(type(fn).__call__)
-
-
-def _is_loop_running() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
-
-
-def _covers(policy: RetryPolicy, error: Exception) -> bool:
-    if isinstance(error, NodeError):
-        return False
-    if isinstance(error, ToolException) and error.retryable:
-        return True
-    if policy.retry_on is not None:
-        return policy.covers(error)
-    if isinstance(error, SurehandError):
-        return isinstance(error, ModelError)
-    return not isinstance(error, _MISTAKES)
 
 
 def _first_complaint(error: ValidationError) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from typing import Final
 
-from surehand.errors import ModelError, SurehandError, ToolException
+from surehand.concurrency import SYSTEM_CLOCK, Clock
+from surehand.errors import ModelError, NodeError, SurehandError, ToolException
 from surehand.policy import RetryPolicy
 
 __all__ = ["Retries"]
@@ -27,30 +27,33 @@ _MISTAKES: Final = (
 
 
 class Retries:
-    """The attempts of one node in one step.
+    """The attempts of one run of a node.
 
     A policy without ``retry_on`` covers every exception but those that point at a mistake in the program, and those
     of Surehand that say that trying again is no use.
+
+    Args:
+        policy: None for a single attempt.
+        clock: Time, for tests.
     """
 
-    def __init__(self, policy: RetryPolicy | None) -> None:
+    def __init__(self, policy: RetryPolicy | None, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._policy = policy
+        self._clock = clock
         self._failed = 0
-        self._begun = time.monotonic()
+        self._begun = clock.now()
 
     def delay_after(self, error: Exception) -> float | None:
         """Seconds to wait before the next attempt; None when there is to be none."""
-        policy = self._policy
         self._failed += 1
-        if policy is None or self._failed >= policy.max_attempts or not _covers(policy, error):
+        if self._policy is None or not _covers(self._policy, error):
             return None
-        delay = policy.delay(self._failed, after=getattr(error, "retry_after", None))
-        if policy.max_elapsed is not None and time.monotonic() - self._begun + delay > policy.max_elapsed:
-            return None
-        return delay
+        return self._policy.next_delay(self._failed, error, elapsed=self._clock.now() - self._begun)
 
 
 def _covers(policy: RetryPolicy, error: Exception) -> bool:
+    if isinstance(error, NodeError):
+        return False
     if isinstance(error, ToolException) and error.retryable:
         return True
     if policy.retry_on is not None:
