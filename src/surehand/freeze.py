@@ -234,6 +234,8 @@ def _frozen_object(value: Any, place: str, done: dict[int, Any]) -> Any:
             return _frozen_value(value, kind, place, done)
         if is_dataclass(kind) or hasattr(kind, "__pydantic_fields__"):
             return _frozen_record(value, kind, place, done)
+        if not kind.__dictoffset__ and _slots_of(kind) and kind.__new__ is object.__new__:
+            return _frozen_value(value, kind, place, done)
         return _unwritable(copy.deepcopy(value, dict(done)))
     except Exception:  # noqa: BLE001 - copying runs the object's own code; what cannot be copied is shown as it is
         return value
@@ -245,7 +247,7 @@ def _refuses_assignment(kind: Any) -> bool:
 
 
 def _frozen_value(value: Any, kind: Any, place: str, done: dict[int, Any]) -> Any:
-    """A slotted value that refuses assignment by itself, such as a message: the same with frozen fields."""
+    """A slotted value, such as a message: the same with frozen fields. Messages refuse assignment by themselves."""
     frozen = _empty(kind)
     done[id(value)] = frozen
     for slot in _slots_of(kind):
