@@ -13,74 +13,74 @@ Example:
 """
 
 import logging
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
-from surehand.agent import create_agent
-from surehand.calls import CallJournal, CallKey, MemoryJournal, ToolReturn
-from surehand.control import END, START, Command, RunConfig, Runtime, Send, current_runtime
-from surehand.errors import (
-    ApprovalRequired,
-    Complaint,
-    GraphDefinitionError,
-    GraphRecursionError,
-    InputError,
-    InvalidArguments,
-    MalformedArguments,
-    MissingExtraError,
-    ModelError,
-    ModelRetry,
-    NodeError,
-    OptionError,
-    RoutingError,
-    RunError,
-    ScriptExhausted,
-    StoreError,
-    SurehandError,
-    ToolCallError,
-    ToolDefinitionError,
-    ToolException,
-    UsageError,
-)
-from surehand.graph import CompiledGraph, MessagesState, StateGraph
-from surehand.messages import (
-    REMOVE_ALL_MESSAGES,
-    AIMessage,
-    AIMessageChunk,
-    AnyMessage,
-    HumanMessage,
-    InvalidToolCall,
-    Message,
-    RemoveMessage,
-    SystemMessage,
-    ToolCall,
-    ToolMessage,
-    TranscriptProblem,
-    add_messages,
-    check_transcript,
-    convert_to_messages,
-    message_from_dict,
-    message_to_dict,
-    repair_transcript,
-    trim_messages,
-)
-from surehand.models import ChatAnthropic, ChatModel, ChatOpenAI, LocalModel, Nudge, init_chat_model
-from surehand.nodes import (
-    FunctionNode,
-    ToolNode,
-    ValidationNode,
-    arun_tool_calls,
-    run_tool_calls,
-    tools_condition,
-)
-from surehand.outcomes import FailureKind, Outcome
-from surehand.policy import RetryPolicy, ToolOptions
-from surehand.spec import InjectedState, InjectedStore, InjectedToolArg, InjectedToolCallId, ToolContext
-from surehand.stores import InMemoryStore, Store
-from surehand.tools import BaseTool, Tool, tool
+if TYPE_CHECKING:
+    from surehand.agent import create_agent
+    from surehand.calls import CallJournal, CallKey, MemoryJournal, ToolReturn
+    from surehand.control import END, START, Command, RunConfig, Runtime, Send, current_runtime
+    from surehand.errors import (
+        ApprovalRequired,
+        Complaint,
+        GraphDefinitionError,
+        GraphRecursionError,
+        InputError,
+        InvalidArguments,
+        MalformedArguments,
+        MissingExtraError,
+        ModelError,
+        ModelRetry,
+        NodeError,
+        OptionError,
+        RoutingError,
+        RunError,
+        ScriptExhausted,
+        StoreError,
+        SurehandError,
+        ToolCallError,
+        ToolDefinitionError,
+        ToolException,
+        UsageError,
+    )
+    from surehand.graph import CompiledGraph, MessagesState, StateGraph
+    from surehand.messages import (
+        REMOVE_ALL_MESSAGES,
+        AIMessage,
+        AIMessageChunk,
+        AnyMessage,
+        HumanMessage,
+        InvalidToolCall,
+        Message,
+        RemoveMessage,
+        SystemMessage,
+        ToolCall,
+        ToolMessage,
+        TranscriptProblem,
+        add_messages,
+        check_transcript,
+        convert_to_messages,
+        message_from_dict,
+        message_to_dict,
+        repair_transcript,
+        trim_messages,
+    )
+    from surehand.models import ChatAnthropic, ChatModel, ChatOpenAI, LocalModel, Nudge, init_chat_model
+    from surehand.nodes import (
+        FunctionNode,
+        ToolNode,
+        ValidationNode,
+        arun_tool_calls,
+        run_tool_calls,
+        tools_condition,
+    )
+    from surehand.outcomes import FailureKind, Outcome
+    from surehand.policy import RetryPolicy, ToolOptions
+    from surehand.spec import InjectedState, InjectedStore, InjectedToolArg, InjectedToolCallId, ToolContext
+    from surehand.stores import InMemoryStore, Store
+    from surehand.tools import BaseTool, Tool, tool
 
 __version__ = "0.1.0"
-
-# Without a handler of the program's own, Python would print our warnings to stderr.
-logging.getLogger("surehand").addHandler(logging.NullHandler())
 
 __all__ = [
     "END",
@@ -165,3 +165,45 @@ __all__ = [
     "tools_condition",
     "trim_messages",
 ]
+
+_HOMES: Final = {
+    "surehand.agent": "create_agent",
+    "surehand.calls": "CallJournal CallKey MemoryJournal ToolReturn",
+    "surehand.control": "Command END RunConfig Runtime START Send current_runtime",
+    "surehand.errors": (
+        "ApprovalRequired Complaint GraphDefinitionError GraphRecursionError InputError InvalidArguments "
+        "MalformedArguments MissingExtraError ModelError ModelRetry NodeError OptionError RoutingError "
+        "RunError ScriptExhausted StoreError SurehandError ToolCallError ToolDefinitionError ToolException "
+        "UsageError "
+    ),
+    "surehand.graph": "CompiledGraph MessagesState StateGraph",
+    "surehand.messages": (
+        "AIMessage AIMessageChunk AnyMessage HumanMessage InvalidToolCall Message REMOVE_ALL_MESSAGES "
+        "RemoveMessage SystemMessage ToolCall ToolMessage TranscriptProblem add_messages check_transcript "
+        "convert_to_messages message_from_dict message_to_dict repair_transcript trim_messages "
+    ),
+    "surehand.models": "ChatAnthropic ChatModel ChatOpenAI LocalModel Nudge init_chat_model",
+    "surehand.nodes": "FunctionNode ToolNode ValidationNode arun_tool_calls run_tool_calls tools_condition",
+    "surehand.outcomes": "FailureKind Outcome",
+    "surehand.policy": "RetryPolicy ToolOptions",
+    "surehand.spec": "InjectedState InjectedStore InjectedToolArg InjectedToolCallId ToolContext",
+    "surehand.stores": "InMemoryStore Store",
+    "surehand.tools": "BaseTool Tool tool",
+}
+"""Module -> the public names it holds. A name is imported when it is first asked for, so that a program that only runs
+tool calls does not pay for graphs, agents and models."""
+_HOME_OF: Final = {name: module for module, names in _HOMES.items() for name in names.split()}
+
+# Without a handler of the program's own, Python would print our warnings to stderr.
+logging.getLogger("surehand").addHandler(logging.NullHandler())
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOME_OF[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

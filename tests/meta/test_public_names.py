@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import subprocess
+import sys
 from importlib.metadata import version
 from types import ModuleType
 
@@ -39,10 +42,35 @@ def test_every_public_name_of_the_module_is_in_all(module: ModuleType) -> None:
     public = {
         name
         for name, value in vars(module).items()
-        if not name.startswith("_") and not inspect.ismodule(value) and name != "annotations"
+        if not name.startswith("_") and str(getattr(value, "__module__", "")).startswith("surehand")
     }
 
     assert public - set(module.__all__) == set()
+
+
+def test_the_lazy_names_are_those_that_type_checkers_see() -> None:
+    """``surehand`` says where a name lives twice: to type checkers as imports, at run time as a table."""
+    tree = ast.parse(inspect.getsource(surehand))
+    imported = {
+        (str(node.module), alias.name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("surehand.")
+        for alias in node.names
+    }
+
+    assert {(module, name) for name, module in vars(surehand)["_HOME_OF"].items()} == imported
+    assert {name for _, name in imported} == set(surehand.__all__)
+
+
+def test_importing_the_package_alone_imports_no_part_of_it() -> None:
+    program = "import sys, surehand; print([name for name in sys.modules if name.startswith('surehand.')])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=30)
+    assert done.stdout == "[]\n"
+
+
+def test_an_unknown_name_is_an_attribute_error_that_names_it() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'ToolNod'"):
+        _ = surehand.ToolNod
 
 
 @pytest.mark.parametrize("module", PUBLIC_MODULES, ids=lambda module: module.__name__)

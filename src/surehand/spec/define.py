@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
-from pydantic import BaseModel, RootModel
+from pydantic import BaseModel
 
 from surehand.errors import ToolDefinitionError, shown
 from surehand.policy import UNSET, ToolOptions, Unset
@@ -102,7 +102,7 @@ def schema_of(kind: object, *, tool: str | None = None) -> ArgumentSchema:
 
 
 def _kind_schema(kind: Any, *, tool: str, hidden: frozenset[str], whole: str | None) -> ArgumentSchema | None:
-    if _is_class(kind, RootModel):
+    if getattr(kind, "__pydantic_root_model__", False):  # asked so that RootModel, itself a model, is not built here
         raise ToolDefinitionError(
             tool=tool, problem=f"{kind.__name__} is a RootModel", remedy="Arguments are named: give a model with fields"
         )
