@@ -18,13 +18,16 @@ import warnings
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from contextvars import ContextVar
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from surehand.concurrency.workers import served_here
 
 __all__ = ["entered_by_sync_door", "has_running_loop", "run_sync", "run_without_loop"]
 
 T = TypeVar("T")
+
+_CLOSING_SECONDS: Final = 0.5
+"""How long a background loop may take to stop."""
 
 
 def run_sync(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -111,7 +114,7 @@ def _run_kept(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
     except BaseException:
         if not task.done():  # Ctrl-C between two steps: the work is cancelled and awaited before it goes on up
             task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
+            with contextlib.suppress(Exception, asyncio.CancelledError):  # whatever cleaning up raises, Ctrl-C wins
                 loop.run_until_complete(task)
         raise
 
@@ -174,8 +177,17 @@ class _BackgroundLoop:
     def _serve(self) -> None:
         _threads.is_background = True
         asyncio.set_event_loop(self.loop)
-        self.loop.run_forever()
+        while not self._is_stopped():
+            pass
         self.loop.run_until_complete(self.loop.shutdown_asyncgens())
+
+    def _is_stopped(self) -> bool:
+        """Serve until the loop is stopped (True), or until a task ends it by an exception that ends loops (False)."""
+        try:
+            self.loop.run_forever()
+        except (KeyboardInterrupt, SystemExit):  # on its way to the task's caller too; others need the loop
+            return False
+        return True
 
     def run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run the coroutine here, in the caller's context, while the caller waits."""
@@ -197,10 +209,11 @@ class _BackgroundLoop:
             raise
 
     def close(self) -> None:
-        """Stop the loop and wait for its thread."""
+        """Stop the loop and wait for its thread, but not for one that something blocks: it is a daemon."""
         self.loop.call_soon_threadsafe(self.loop.stop)
-        self._thread.join()
-        self.loop.close()
+        self._thread.join(_CLOSING_SECONDS)
+        if not self._thread.is_alive():
+            self.loop.close()
 
 
 def _hand_over(task: asyncio.Task[T], result: Future[T]) -> None:

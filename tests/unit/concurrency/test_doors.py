@@ -153,3 +153,58 @@ def test_a_forked_child_makes_a_loop_of_its_own() -> None:
             os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert run_sync(_thread) == threading.get_ident()
+
+
+@pytest.mark.filterwarnings("ignore:A synchronous call was made:RuntimeWarning")
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)])
+def test_what_ends_a_loop_comes_out_of_the_background_loop_which_serves_on(error: BaseException) -> None:
+    async def leave() -> None:
+        async def fail() -> None:
+            raise error
+
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(fail())
+
+    async def main() -> str:
+        with pytest.raises(type(error)) as caught:
+            run_sync(leave)
+        assert caught.value is error
+        return run_sync(_value)
+
+    assert asyncio.run(main()) == variable.get()
+
+
+def test_keyboard_interrupt_gets_through_whatever_cleaning_up_raises() -> None:
+    async def clumsy() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            raise ValueError("cleaning up failed")
+
+    async def main() -> None:
+        async def interrupt() -> None:
+            raise KeyboardInterrupt
+
+        task = asyncio.ensure_future(interrupt())
+        await clumsy()
+        await task
+
+    with pytest.raises(KeyboardInterrupt):
+        run_sync(main)
+
+
+def test_the_program_ends_though_something_blocks_the_background_loop() -> None:
+    program = """
+import asyncio, threading, time, warnings
+from surehand.concurrency import run_sync
+warnings.simplefilter("ignore")
+async def block():
+    time.sleep(60)
+def enter():
+    async def main():
+        run_sync(block)
+    asyncio.run(main())
+threading.Thread(target=enter, daemon=True).start()
+time.sleep(0.1)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=20)
