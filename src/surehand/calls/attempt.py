@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, TypeGuard
@@ -14,7 +14,7 @@ from surehand.calls.announce import announce, log_attempt
 from surehand.calls.call import Call
 from surehand.calls.endings import classify, governed, misfit, timed_out
 from surehand.calls.injection import injected_values
-from surehand.concurrency import Job, deliver_to_loop, has_running_loop, run_sync, workers
+from surehand.concurrency import Job, deliver_to_loop, has_running_loop, run_sync, when_started, workers
 from surehand.control import is_command
 from surehand.errors import ToolDefinitionError
 from surehand.events import CallRetried, LateResult
@@ -102,7 +102,7 @@ async def _run_once(call: Call, number: int) -> _Ended:
     scope = asyncio.timeout(timeout) if isinstance(timeout, float | int) else None
     try:
         async with scope or nullcontext():
-            return _accepted(call, await _body(call, injected_values(call, number)))
+            return _accepted(call, await _body(call, injected_values(call, number), scope))
     except ToolDefinitionError as error:
         return _not_wired(call, error)
     except asyncio.CancelledError as error:
@@ -116,7 +116,7 @@ async def _run_once(call: Call, number: int) -> _Ended:
         return _Ended(failure=classify(call, error))
 
 
-async def _body(call: Call, injected: dict[str, Any]) -> Any:
+async def _body(call: Call, injected: dict[str, Any], scope: asyncio.Timeout | None) -> Any:
     """What the tool's function returns, whatever kind of function it is."""
     if call.tool is None:
         return None
@@ -124,7 +124,7 @@ async def _body(call: Call, injected: dict[str, Any]) -> Any:
     if body.is_async or call.turn.is_inline:
         value = body.call(call.values, injected)
     else:
-        value = await _on_thread(call, partial(body.call, call.values, injected))
+        value = await _on_thread(call, partial(body.call, call.values, injected), scope)
     if not _is_waiting(value):
         return value
     return run_sync(lambda: _awaited(value)) if call.turn.is_inline else await _awaited(value)
@@ -147,11 +147,18 @@ async def _awaited(value: Any) -> Any:
     return [item async for item in value] if _has(value, "__aiter__") else value
 
 
-async def _on_thread(call: Call, run: partial[Any]) -> Any:
-    """Run a synchronous body on a worker thread; when it is given up, its late end is announced and goes nowhere."""
+async def _on_thread(call: Call, run: partial[Any], scope: asyncio.Timeout | None) -> Any:
+    """Run a synchronous body on a worker thread; when it is given up, its late end is announced and goes nowhere.
+
+    Where it has to wait for a thread, the clock of its timeout starts with it.
+    """
     job: Job[Any] = Job(run, deliver=_nowhere)
     ended = deliver_to_loop(job)
-    workers().start(job)
+    seconds = call.tool.options.timeout if call.tool else None
+    if scope is not None and isinstance(seconds, float | int):
+        when_started(job, partial(_start_clock, scope, seconds))
+    if not workers().start(job) and scope is not None:
+        scope.reschedule(None)
     try:
         await ended
     except asyncio.CancelledError:
@@ -160,6 +167,11 @@ async def _on_thread(call: Call, run: partial[Any]) -> Any:
     if job.error is not None:
         raise job.error
     return job.result
+
+
+def _start_clock(scope: asyncio.Timeout, seconds: float) -> None:
+    with suppress(RuntimeError):  # the call was given up meanwhile
+        scope.reschedule(asyncio.get_running_loop().time() + seconds)
 
 
 def _nowhere(_: Job[Any]) -> None:

@@ -2,7 +2,15 @@
 
 from surehand.concurrency.clock import SYSTEM_CLOCK, Clock
 from surehand.concurrency.doors import entered_by_sync_door, has_running_loop, run_sync, run_without_loop
-from surehand.concurrency.workers import Job, Workers, WorkersExhausted, deliver_to_loop, run_in_thread, workers
+from surehand.concurrency.workers import (
+    Job,
+    Workers,
+    WorkersExhausted,
+    deliver_to_loop,
+    run_in_thread,
+    when_started,
+    workers,
+)
 
 __all__ = [
     "SYSTEM_CLOCK",
@@ -16,5 +24,6 @@ __all__ = [
     "run_in_thread",
     "run_sync",
     "run_without_loop",
+    "when_started",
     "workers",
 ]

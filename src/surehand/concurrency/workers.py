@@ -16,9 +16,10 @@ from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
-__all__ = ["Job", "Workers", "WorkersExhausted", "run_in_thread", "served_here", "workers"]
+__all__ = ["Job", "Workers", "WorkersExhausted", "run_in_thread", "served_here", "when_started", "workers"]
 
 T = TypeVar("T")
 
@@ -44,6 +45,10 @@ class Job(Generic[T]):
     context: contextvars.Context = field(default_factory=contextvars.copy_context)
     result: T | None = None
     error: BaseException | None = None
+    has_waited: bool = False
+    """Whether no thread was free for it at first."""
+    on_start: Callable[[], None] | None = None
+    """Called on the worker's thread before the body, if it had to wait for a thread; must not raise."""
     is_abandoned: bool = False
     on_late: Callable[[Job[T]], None] | None = None
     """Called on the worker's thread when a body that was given up has ended after all."""
@@ -73,11 +78,11 @@ class Workers:
         """How many given-up bodies are still running."""
         return self._abandoned
 
-    def start(self, job: Job[Any]) -> None:
-        """Hand a job to a thread, now or as soon as one is free.
+    def start(self, job: Job[Any]) -> bool:
+        """Hand a job to a thread, now (True) or as soon as one is free (False).
 
         Raises:
-            WorkersExhausted: Too many given-up bodies are still running.
+            WorkersExhausted: Too many given-up bodies are still running, or the system gives no thread at all.
         """
         with self._changed:
             if self._abandoned >= self._max_abandoned:
@@ -85,9 +90,12 @@ class Workers:
             self._waiting.append(job)
             if self._idle >= len(self._waiting):
                 self._changed.notify()
-            elif self._idle + self._working < self._max_working:
-                self._working += 1
-                threading.Thread(target=self._serve, name="surehand-worker", daemon=True).start()
+            elif self._idle + self._working >= self._max_working or not self._add_thread():
+                if not self._working and not self._idle:
+                    self._waiting.remove(job)
+                    raise WorkersExhausted
+                job.has_waited = True
+            return not job.has_waited
 
     def abandon(self, job: Job[Any], on_late: Callable[[Job[Any]], None] | None = None) -> None:
         """Give a job up: its result goes nowhere, and its thread counts as abandoned until it ends."""
@@ -100,8 +108,16 @@ class Workers:
             self._abandoned += 1
             self._working -= 1
             if self._waiting and self._idle + self._working < self._max_working:
-                self._working += 1
-                threading.Thread(target=self._serve, name="surehand-worker", daemon=True).start()
+                self._add_thread()
+
+    def _add_thread(self) -> bool:
+        """Start one more thread; False when the system gives none, so that the work waits for those there are."""
+        try:
+            threading.Thread(target=self._serve, name="surehand-worker", daemon=True).start()
+        except RuntimeError:
+            return False
+        self._working += 1
+        return True
 
     @contextmanager
     def waiting(self) -> Generator[None, None, None]:
@@ -113,8 +129,7 @@ class Workers:
         with self._changed:
             self._working -= 1
             if self._waiting and self._idle + self._working < self._max_working:
-                self._working += 1
-                threading.Thread(target=self._serve, name="surehand-worker", daemon=True).start()
+                self._add_thread()
         try:
             yield
         finally:
@@ -125,6 +140,8 @@ class Workers:
         """Work until there is nothing to do; the caller has counted this thread as working."""
         _thread.serves = self
         while (job := self._next()) is not None:
+            if job.has_waited and job.on_start is not None:
+                job.on_start()
             try:
                 job.result = job.context.run(job.run)
             except BaseException as error:  # noqa: BLE001 - user code ends here; the waiting side decides what it means
@@ -195,13 +212,18 @@ def deliver_to_loop(job: Job[Any]) -> asyncio.Future[None]:
     """A future of the running loop that is done when the job has ended."""
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[None] = loop.create_future()
-
-    def deliver(_: Job[Any]) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits any more
-            loop.call_soon_threadsafe(_set_done, ended)
-
-    job.deliver = deliver
+    job.deliver = lambda _: _tell(loop, partial(_set_done, ended))
     return ended
+
+
+def when_started(job: Job[Any], act: Callable[[], None]) -> None:
+    """Have the running loop act when a body starts that had to wait for a thread."""
+    job.on_start = partial(_tell, asyncio.get_running_loop(), act)
+
+
+def _tell(loop: asyncio.AbstractEventLoop, act: Callable[[], None]) -> None:
+    with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits any more
+        loop.call_soon_threadsafe(act)
 
 
 def _set_done(ended: asyncio.Future[None]) -> None:

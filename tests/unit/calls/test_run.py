@@ -168,6 +168,17 @@ def test_the_result_of_a_given_up_body_is_announced_and_goes_nowhere() -> None:
     assert [getattr(event, "value", None) for event in late] == ["late"]
 
 
+def test_the_clock_of_a_timeout_starts_when_the_body_has_a_thread() -> None:
+    @tool(timeout=0.5)
+    def busy() -> str:
+        """Take more than half of the time it has."""
+        threading.Event().wait(0.3)
+        return "done"
+
+    answers = ToolNode([busy]).invoke([_turn(*["busy"] * 100)])  # more than there are threads
+    assert {answer.content for answer in answers} == {"done"}
+
+
 def test_a_lone_synchronous_call_without_a_timeout_runs_in_the_callers_thread() -> None:
     (answer,) = ToolNode([where]).invoke([_turn("where")])
     assert answer.content == str(threading.get_ident())

@@ -187,3 +187,46 @@ def test_cancelling_the_waiter_leaves_the_program_free_to_end() -> None:
     asyncio.run(main())
     assert not release.is_set()
     release.set()
+
+
+def test_a_job_learns_of_its_start_only_if_it_had_to_wait_for_a_thread() -> None:
+    workers = Workers(max_working=1)
+    release = threading.Event()
+    started: list[str] = []
+    first = _hang(workers, release)
+    first.on_start = lambda: started.append("first")
+    done = threading.Event()
+    second = _job(lambda: started.append("body"), done)
+    second.on_start = lambda: started.append("second")
+
+    assert workers.start(second) is False
+    release.set()
+    assert done.wait(5)
+    assert started == ["second", "body"]
+
+
+def test_without_a_new_thread_from_the_system_work_waits_for_those_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    workers = Workers(max_working=2)
+    release, done = threading.Event(), threading.Event()
+    _hang(workers, release)
+    monkeypatch.setattr(threading.Thread, "start", _no_thread)
+
+    assert workers.start(_job(lambda: "done", done)) is False
+    release.set()
+    assert done.wait(5)
+
+
+def test_without_any_thread_from_the_system_a_job_is_refused_and_never_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    workers = Workers()
+    ran: list[str] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", _no_thread)
+        with pytest.raises(WorkersExhausted):
+            workers.start(_job(lambda: ran.append("refused")))
+
+    _run(workers, lambda: ran.append("next"))
+    assert ran == ["next"]
+
+
+def _no_thread(_: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")
