@@ -13,6 +13,9 @@ from benchmarks.harness import Case, Contender
 FLOOR = "from pydantic import BaseModel, TypeAdapter; import asyncio, inspect, json, logging"
 
 
+ALL_OF_IT = "from surehand import StateGraph, ToolNode, create_agent, tool"
+
+
 def fresh(statement: str) -> Callable[[], object]:
     """A run that executes the statement in a new interpreter and returns the seconds it took there."""
     program = f"import time; start = time.perf_counter(); {statement}; print(time.perf_counter() - start)"
@@ -32,6 +35,9 @@ def cases() -> Iterator[Case]:
     contenders = [
         contender("pydantic and the standard library", FLOOR),
         contender("import surehand", "import surehand"),
+        contender("from surehand import AIMessage", "from surehand import AIMessage"),
+        contender("… ToolNode, tool", "from surehand import ToolNode, tool"),
+        contender("… create_agent, StateGraph, ToolNode, tool", ALL_OF_IT),
     ]
     if peers.is_there():
         contenders.append(contender("import langgraph.prebuilt", "import langgraph.prebuilt"))
