@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, TypeGuard
 
 from surehand.errors import OptionError
 
@@ -17,6 +17,7 @@ __all__ = [
     "RetryPolicy",
     "ToolOptions",
     "Unset",
+    "check_error_rule",
     "count",
     "seconds",
 ]
@@ -68,6 +69,44 @@ def count(option: str, value: object) -> int:
     return value
 
 
+def check_error_rule(rule: object) -> ErrorRule:
+    """The rule, if it is one.
+
+    Raises:
+        OptionError: The rule is neither a bool, a text, exception types nor a callable.
+    """
+    if isinstance(rule, bool) or (isinstance(rule, str) and rule.strip()):
+        return rule
+    if _are_exceptions(rule) or _is_function(rule):
+        return rule
+    raise OptionError(
+        option="handle_tool_errors",
+        value=rule,
+        expected="True, False, a text, exception types or a function of the exception",
+    )
+
+
+def _are_exceptions(rule: object) -> TypeGuard[type[Exception] | tuple[type[Exception], ...]]:
+    types: tuple[Any, ...] = rule if isinstance(rule, tuple) else (rule,)  # pyright: ignore[reportUnknownVariableType] - any items
+    return bool(types) and all(isinstance(item, type) and issubclass(item, Exception) for item in types)
+
+
+def _is_function(rule: object) -> TypeGuard[Callable[[Exception], Any]]:
+    return callable(rule) and not isinstance(rule, type)
+
+
+_NEVER: Final = float("inf")
+
+
+def _asked_for(error: BaseException | None) -> float | None:
+    """The seconds in an exception's ``retry_after``; None where it says nothing that can be meant."""
+    try:
+        after = getattr(error, "retry_after", None)
+    except Exception:  # noqa: BLE001 - a property of a foreign exception may raise anything, and is only a wish
+        return None
+    return after if isinstance(after, int | float) and after > 0 else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
     """How often and when a failed attempt is made again.
@@ -97,8 +136,14 @@ class RetryPolicy:
             seconds(name, getattr(self, name))
         if self.max_elapsed is not None:
             seconds("max_elapsed", self.max_elapsed)
-        if not self.backoff_factor >= 1:
+        if not isinstance(self.backoff_factor, int | float) or not 1 <= self.backoff_factor < _NEVER:
             raise OptionError(option="backoff_factor", value=self.backoff_factor, expected="a number of at least 1")
+        if not isinstance(self.jitter, bool):
+            raise OptionError(option="jitter", value=self.jitter, expected="True or False")
+        if self.retry_on is not None and not _are_exceptions(self.retry_on) and not _is_function(self.retry_on):
+            raise OptionError(
+                option="retry_on", value=self.retry_on, expected="exception types, a function of the exception or None"
+            )
 
     def delay(self, attempt: int, *, after: float | None = None) -> float:
         """Seconds to wait after the given failed attempt (from 1).
@@ -107,7 +152,10 @@ class RetryPolicy:
             attempt: The number of the attempt that failed.
             after: What the failure itself asked for, in seconds; it is the least that is waited.
         """
-        wait = min(self.max_interval, self.initial_interval * self.backoff_factor ** (attempt - 1))
+        try:
+            wait = min(self.max_interval, self.initial_interval * self.backoff_factor ** (attempt - 1))
+        except OverflowError:
+            wait = self.max_interval
         if self.jitter:
             wait *= random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing
         return max(wait, after or 0.0)
@@ -117,13 +165,15 @@ class RetryPolicy:
 
         Args:
             attempt: The number of the attempt that failed, from 1.
-            error: What it failed with; its ``retry_after``, in seconds, is the least that is waited.
+            error: What it failed with; its ``retry_after``, in seconds, is the least that is waited. Infinity means
+                never; what is no number says nothing.
             elapsed: Seconds since the first attempt began.
         """
         if attempt >= self.max_attempts:
             return None
-        wait = self.delay(attempt, after=getattr(error, "retry_after", None))
-        return None if self.max_elapsed is not None and elapsed + wait > self.max_elapsed else wait
+        wait = self.delay(attempt, after=_asked_for(error))
+        limit = _NEVER if self.max_elapsed is None else self.max_elapsed
+        return None if wait == _NEVER or elapsed + wait > limit else wait
 
     def covers(self, error: Exception) -> bool:
         """Whether ``retry_on`` names this exception."""
@@ -183,6 +233,8 @@ class ToolOptions:
                 value=self.requires_approval,
                 expected="True, False or a function of the arguments",
             )
+        if not isinstance(self.handle_tool_errors, Unset):
+            check_error_rule(self.handle_tool_errors)
 
     def over(self, *weaker: ToolOptions) -> ToolOptions:
         """These options, with what they leave unset taken from the first of the weaker ones that sets it."""

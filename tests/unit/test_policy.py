@@ -23,6 +23,37 @@ def test_what_the_failure_asks_for_is_the_least_that_is_waited() -> None:
     assert policy.delay(1, after=0.1) == 0.5
 
 
+def test_a_wait_of_any_attempt_stays_within_the_longest() -> None:
+    assert RetryPolicy(jitter=False, max_interval=3).delay(5_000) == 3
+
+
+class _Asking(Exception):
+    def __init__(self, retry_after: object) -> None:
+        self.retry_after = retry_after
+
+
+class _Unreadable(Exception):
+    @property
+    def retry_after(self) -> float:
+        raise RuntimeError("unreadable")
+
+
+@pytest.mark.parametrize(
+    ("error", "delay"),
+    [
+        (_Asking(7), 7),
+        (_Asking(float("inf")), None),
+        (_Asking(float("nan")), 0.5),
+        (_Asking("60"), 0.5),
+        (_Asking(-1), 0.5),
+        (_Unreadable(), 0.5),
+        (None, 0.5),
+    ],
+)
+def test_a_wish_that_is_no_number_is_not_heard_and_infinity_means_never(error: Any, delay: float | None) -> None:
+    assert RetryPolicy(jitter=False).next_delay(1, error, elapsed=0) == delay
+
+
 @given(st.integers(1, 60))
 def test_jitter_shortens_a_wait_by_at_most_half(attempt: int) -> None:
     fixed = RetryPolicy(jitter=False).delay(attempt)
@@ -58,6 +89,13 @@ def test_retry_on_names_exceptions_or_decides(retry_on: Any, error: Exception, c
         {"max_interval": float("inf")},
         {"max_elapsed": 0},
         {"backoff_factor": 0.5},
+        {"backoff_factor": "2"},
+        {"backoff_factor": float("inf")},
+        {"jitter": "no"},
+        {"retry_on": "ConnectionError"},
+        {"retry_on": [ConnectionError]},
+        {"retry_on": ()},
+        {"retry_on": KeyboardInterrupt},
     ],
 )
 def test_a_policy_that_makes_no_sense_is_refused_with_the_value(fields: dict[str, Any]) -> None:
@@ -78,6 +116,7 @@ def test_a_policy_that_makes_no_sense_is_refused_with_the_value(fields: dict[str
         {"concurrency": 0},
         {"max_output": -5},
         {"requires_approval": "always"},
+        {"handle_tool_errors": 5},
     ],
 )
 def test_an_option_that_makes_no_sense_is_refused(fields: dict[str, Any]) -> None:

@@ -5,7 +5,6 @@ from surehand.calls.call import Approve, Call, Host, Turn
 from surehand.calls.journal import CallJournal, CallKey, MemoryJournal
 from surehand.calls.pipeline import PERFORM, PREPARE, prepare, run_call
 from surehand.calls.render import Rendered, render_value
-from surehand.calls.rules import check_error_rule
 from surehand.calls.run import Answers, calls_of, run_alone_sync, run_turn, run_turn_sync
 from surehand.calls.table import RegisteredTool, ToolTable
 
@@ -25,7 +24,6 @@ __all__ = [
     "ToolTable",
     "Turn",
     "calls_of",
-    "check_error_rule",
     "prepare",
     "render_value",
     "run_alone_sync",

@@ -3,42 +3,18 @@
 from __future__ import annotations
 
 import logging
-from typing import Any, TypeGuard
+from typing import Any
 
-from surehand.errors import OptionError, ToolCallError
+from surehand.errors import ToolCallError
 from surehand.outcomes import FailureKind, Outcome
 from surehand.policy import ErrorRule, Unset
 
-__all__ = ["GOVERNED", "check_error_rule", "told"]
+__all__ = ["GOVERNED", "told"]
 
 logger = logging.getLogger("surehand.calls")
 
 GOVERNED = frozenset({FailureKind.TOOL_ERROR, FailureKind.EXCEPTION, FailureKind.TIMEOUT, FailureKind.INTERNAL})
 """The failures that ``handle_tool_errors`` decides about. What the model did wrong is always answered."""
-
-
-def check_error_rule(rule: object) -> ErrorRule:
-    """The rule, if it is one.
-
-    Raises:
-        OptionError: The rule is neither a bool, a text, exception types nor a callable.
-    """
-    if isinstance(rule, bool) or (isinstance(rule, str) and rule.strip()):
-        return rule
-    if _are_exceptions(rule):
-        return rule
-    if callable(rule) and not isinstance(rule, type):
-        return rule
-    raise OptionError(
-        option="handle_tool_errors",
-        value=rule,
-        expected="True, False, a text, exception types or a function of the exception",
-    )
-
-
-def _are_exceptions(rule: object) -> TypeGuard[type[Exception] | tuple[type[Exception], ...]]:
-    types: tuple[Any, ...] = rule if isinstance(rule, tuple) else (rule,)  # pyright: ignore[reportUnknownVariableType] - any items
-    return bool(types) and all(isinstance(item, type) and issubclass(item, Exception) for item in types)
 
 
 def told(outcome: Outcome, rules: tuple[ErrorRule, ...], *, call_id: str, tool: str) -> str | None:

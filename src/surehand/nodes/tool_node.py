@@ -17,7 +17,6 @@ from surehand.calls import (
     ToolTable,
     Turn,
     calls_of,
-    check_error_rule,
     run_turn,
     run_turn_sync,
 )
@@ -27,7 +26,7 @@ from surehand.dialects import Dialect, dialect_of
 from surehand.errors import InputError, OptionError
 from surehand.events import Listener
 from surehand.messages import AIMessage, Message, ToolCall, convert_to_messages, unanswered_calls
-from surehand.policy import ErrorRule, ToolOptions, count
+from surehand.policy import ErrorRule, ToolOptions, check_error_rule, count
 from surehand.shapes import is_array, is_object
 from surehand.tools import BaseTool, CallOptions, as_tools, tool_options
 

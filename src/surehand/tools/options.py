@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, Final, TypedDict
 
-from surehand.calls import check_error_rule
 from surehand.errors import OptionError
 from surehand.policy import ErrorRule, RetryPolicy, ToolOptions
 
@@ -45,6 +44,4 @@ def tool_options(given: Mapping[str, Any]) -> ToolOptions:
     for name in given:
         if name not in OPTION_NAMES:
             raise OptionError(option="option", value=name, expected=f"one of {', '.join(sorted(OPTION_NAMES))}")
-    if "handle_tool_errors" in given:
-        check_error_rule(given["handle_tool_errors"])
     return ToolOptions(**given)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from surehand.calls.rules import check_error_rule, told
+from surehand.calls.rules import told
 from surehand.errors import OptionError, ToolCallError, ToolException
 from surehand.outcomes import FailureKind, Outcome
-from surehand.policy import ErrorRule
+from surehand.policy import ErrorRule, check_error_rule
 
 ERROR = ToolException("busy")
 FAILURE = Outcome(kind=FailureKind.TOOL_ERROR, text="busy", error=ERROR)
