@@ -69,6 +69,16 @@ def count(option: str, value: object) -> int:
     return value
 
 
+def _check_flag(option: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise OptionError(option=option, value=value, expected="True or False")
+
+
+def _check_factor(value: object) -> None:
+    if not isinstance(value, int | float) or not 1 <= value < _NEVER:
+        raise OptionError(option="backoff_factor", value=value, expected="a number of at least 1")
+
+
 def check_error_rule(rule: object) -> ErrorRule:
     """The rule, if it is one.
 
@@ -136,10 +146,8 @@ class RetryPolicy:
             seconds(name, getattr(self, name))
         if self.max_elapsed is not None:
             seconds("max_elapsed", self.max_elapsed)
-        if not isinstance(self.backoff_factor, int | float) or not 1 <= self.backoff_factor < _NEVER:
-            raise OptionError(option="backoff_factor", value=self.backoff_factor, expected="a number of at least 1")
-        if not isinstance(self.jitter, bool):
-            raise OptionError(option="jitter", value=self.jitter, expected="True or False")
+        _check_factor(self.backoff_factor)
+        _check_flag("jitter", self.jitter)
         if self.retry_on is not None and not _are_exceptions(self.retry_on) and not _is_function(self.retry_on):
             raise OptionError(
                 option="retry_on", value=self.retry_on, expected="exception types, a function of the exception or None"
@@ -224,9 +232,8 @@ class ToolOptions:
         if not isinstance(self.retry, Unset | RetryPolicy) and self.retry is not None:
             raise OptionError(option="retry", value=self.retry, expected="a RetryPolicy or None")
         for name in ("idempotent", "read_only", "destructive", "exclusive"):
-            value = getattr(self, name)
-            if not isinstance(value, bool | Unset):
-                raise OptionError(option=name, value=value, expected="True or False")
+            if not isinstance(getattr(self, name), Unset):
+                _check_flag(name, getattr(self, name))
         if not isinstance(self.requires_approval, bool | Unset) and not callable(self.requires_approval):
             raise OptionError(
                 option="requires_approval",
