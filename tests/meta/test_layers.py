@@ -73,7 +73,8 @@ def test_the_package_imports_what_it_declares() -> None:
 
 def test_importing_surehand_imports_no_optional_package() -> None:
     optional = ["anthropic", "jsonschema", "langchain_core", "langgraph", "numpy", "openai", "pandas", "rich", "typer"]
-    probe = f"import sys, surehand; print([name for name in {optional!r} if name in sys.modules])"
+    load = "import sys; from surehand import *; import surehand.testing"
+    probe = f"{load}; print([name for name in {optional!r} if name in sys.modules])"
 
     result = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
 
