@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -33,24 +33,34 @@ def complaints_of(
     """
     told = _with_unknown(_merged(problems), list(dropped), list(collected))
     found = [
-        Complaint(path=json_path(problem.place), problem=_bounded(problem.text), rule=problem.rule) for problem in told
+        Complaint(path=json_path(problem.place), problem=_bounded(problem.text), rule=problem.rule)
+        for problem in told[:MAX_COMPLAINTS]
     ]
-    hidden = len(found) - MAX_COMPLAINTS
-    if hidden <= 0:
-        return found
-    return [*found[:MAX_COMPLAINTS], Complaint(path="$", problem=f"… and {hidden} more", rule="more")]
+    hidden = len(told) - MAX_COMPLAINTS
+    if hidden > 0:
+        found.append(Complaint(path="$", problem=f"… and {hidden} more", rule="more"))
+    return found
 
 
 def unresolved(first: Sequence[Problem], second: Sequence[Problem]) -> list[Problem]:
     """The problems of the arguments as they were sent, without those that a coercion has solved."""
-    left = [problem for problem in first if any(_are_related(problem.place, other.place) for other in second)]
-    new = [problem for problem in second if not any(_are_related(problem.place, other.place) for other in first)]
-    return [*left, *new]
+    is_left, is_known = _beside(second), _beside(first)
+    return [
+        *(problem for problem in first if is_left(problem)),
+        *(problem for problem in second if not is_known(problem)),
+    ]
 
 
-def _are_related(one: tuple[str | int, ...], other: tuple[str | int, ...]) -> bool:
-    shared = min(len(one), len(other))
-    return one[:shared] == other[:shared]
+def _beside(problems: Sequence[Problem]) -> Callable[[Problem], bool]:
+    """Whether a problem stands at, above or below the place of one of these, told without going through them."""
+    places = {problem.place for problem in problems}
+    above = {place[:end] for place in places for end in range(len(place))}
+
+    def is_beside(problem: Problem) -> bool:
+        place = problem.place
+        return place in above or any(place[:end] in places for end in range(len(place) + 1))
+
+    return is_beside
 
 
 def _merged(problems: Sequence[Problem]) -> list[Problem]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -57,13 +58,14 @@ def variants(unknown: Iterable[str], names: Mapping[str, str], given: Collection
     candidates: dict[str, set[str]] = {}
     for name, target in names.items():
         candidates.setdefault(plain_name(name), set()).add(target)
+    taken = set(given)
     found: dict[str, str] = {}
     for name in unknown:
         targets = candidates.get(plain_name(str(name)), set[str]())
-        if len(targets) == 1 and not targets & set(given):
+        if len(targets) == 1 and not targets & taken:
             found[name] = next(iter(targets))
-    once = [target for target in found.values() if list(found.values()).count(target) == 1]
-    return {name: target for name, target in found.items() if target in once}
+    times = Counter(found.values())
+    return {name: target for name, target in found.items() if times[target] == 1}
 
 
 class _Namer:

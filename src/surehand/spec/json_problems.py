@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
@@ -100,10 +101,9 @@ def _wanted(schema: Any) -> str:
 
 def _unknown(error: Any, place: tuple[str | int, ...]) -> Iterator[Problem]:
     known = error.schema.get("properties", {})
-    text = error.message
+    patterns = "|".join(error.schema.get("patternProperties", ()))
     for name in error.instance:
-        # the message names the keys that also match no pattern
-        if name not in known and repr(name) in text:
+        if name not in known and not (patterns and re.search(patterns, name)):
             yield Problem(place=(*place, name), text="unknown argument", rule="unknown_argument")
 
 

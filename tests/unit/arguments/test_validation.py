@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import contextlib
+import itertools
+import time
 import timeit
 from datetime import date, datetime
 from decimal import Decimal
@@ -10,7 +13,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from support.arguments import complaints, refused, valid, values
-from surehand.arguments import parse_arguments, validate_arguments
+from surehand.arguments import InvalidArguments, parse_arguments, validate_arguments
 from surehand.spec import schema_of
 
 
@@ -302,3 +305,37 @@ def test_all_that_stands_around_the_validator_costs_little() -> None:
     floor = min(timeit.repeat(lambda: schema.validate(arguments), number=200, repeat=20))
 
     assert whole < 5 * floor
+
+
+def many_spellings(count: int) -> list[str]:
+    """Names that differ from ``x`` in separators only."""
+    tails = itertools.chain.from_iterable(itertools.product("_- ", repeat=length) for length in itertools.count(1))
+    return ["x" + "".join(tail) for tail in itertools.islice(tails, count)]
+
+
+def nested(x: dict[str, int], y: list[int]) -> None: ...
+
+
+INNER = {"type": "object", "properties": {"x": {"type": "integer"}}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        (nested, {"x": "{}", "y": ["a"] * 10_000}),
+        (field(int), dict.fromkeys(many_spellings(20_000), 1)),
+        ({"type": "object", "properties": {"a": INNER}}, {"a": dict.fromkeys(many_spellings(20_000), 1)}),
+        (
+            {"type": "object", "properties": {"a": {**INNER, "additionalProperties": False}}},
+            {"a": dict.fromkeys(many_spellings(40_000), 1)},
+        ),
+    ],
+    ids=["problems beside a coercion", "spellings", "spellings below", "unknown keys below"],
+)
+def test_very_many_problems_take_no_more_than_their_share_of_time(kind: Any, given: dict[str, Any]) -> None:
+    schema = schema_of(kind)
+    start = time.perf_counter()
+    with contextlib.suppress(InvalidArguments):
+        validate_arguments(schema, given, tool="t")
+
+    assert time.perf_counter() - start < 2
