@@ -29,21 +29,19 @@ def _is_plain(raw: Mapping[Any, Any]) -> bool:
 
     Most calls are; the answer costs a fifth of the walk.
     """
-    if type(raw) is not dict or len(raw) > _FEW:
+    mapping: type[Any] = type(raw)
+    if mapping is not dict or len(raw) > _FEW:
         return False
-    for key, value in raw.items():
-        if type(key) is not str or not key.isascii():
-            return False
-        kind = type(value)
-        if kind is str:
-            if not value.isascii():
-                return False
-        elif kind is int:
-            if not -_SMALL < value < _SMALL:
-                return False
-        elif value is not None and kind is not bool:
-            return False
-    return True
+    return all(type(key) is str and key.isascii() and _is_small(value) for key, value in raw.items())
+
+
+def _is_small(value: Any) -> bool:
+    kind: type[Any] = type(value)
+    if kind is str:
+        return bool(value.isascii())
+    if kind is int:
+        return bool(-_SMALL < value < _SMALL)
+    return value is None or kind is bool
 
 
 class _Copying:
