@@ -8,6 +8,7 @@ import importlib
 import json
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from fractions import Fraction
 from typing import Any, Final, Protocol
 
 from typing_extensions import override
@@ -129,8 +130,20 @@ def _validator(schema: dict[str, Any], *, tool: str) -> _Validator:
         ) from error
     registry = importlib.import_module("jsonschema_specifications").REGISTRY
     _check_references(schema, registry, kind, tool=tool)
-    validator: _Validator = kind(schema, registry=registry, format_checker=_format_checker())
+    checking = validators.extend(kind, {"multipleOf": _check_multiple})
+    validator: _Validator = checking(schema, registry=registry, format_checker=_format_checker())
     return validator
+
+
+def _check_multiple(validator: Any, unit: float, value: Any, _schema: Any) -> Iterator[Exception]:
+    """Digits decide, and not what floats make of them: 19.99 is a multiple of 0.01."""
+    if validator.is_type(value, "number") and (_exact(value) / _exact(unit)).denominator != 1:
+        exceptions = importlib.import_module("jsonschema.exceptions")
+        yield exceptions.ValidationError("is not a multiple")
+
+
+def _exact(number: Any) -> Fraction:
+    return Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
 
 
 @functools.cache

@@ -70,6 +70,17 @@ def test_dates_and_times_are_accepted_with_and_without_a_zone(text: str) -> None
     assert values(schema({"x": {"type": "string", "format": "date-time"}}), {"x": text}) == {"x": text}
 
 
+@pytest.mark.parametrize(("unit", "number"), [(0.01, 19.99), (0.1, 0.3), (0.01, 10**400), (3, 9.0), (1e-300, 1e300)])
+def test_the_digits_of_a_number_decide_what_it_is_a_multiple_of(unit: float, number: float) -> None:
+    assert values(schema({"x": {"multipleOf": unit}}), {"x": number}) == {"x": number}
+
+
+def test_what_is_no_multiple_of_a_decimal_fraction_is_refused() -> None:
+    assert complaints(schema({"x": {"multipleOf": 0.01}}), {"x": 0.295}) == [
+        "$.x: must be a multiple of 0.01, got the number 0.295"
+    ]
+
+
 def test_problems_below_the_meant_alternative_are_told() -> None:
     forms = [schema({"n": {"type": "integer"}}, required=["n"]), {"type": "array"}]
 
