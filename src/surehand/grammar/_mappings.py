@@ -36,12 +36,11 @@ def _is_plain(raw: Mapping[Any, Any]) -> bool:
 
 
 def _is_small(value: Any) -> bool:
-    kind: type[Any] = type(value)
-    if kind is str:
-        return bool(value.isascii())
-    if kind is int:
-        return bool(-_SMALL < value < _SMALL)
-    return value is None or kind is bool
+    if type(value) is str:
+        return value.isascii()
+    if type(value) is int:
+        return -_SMALL < value < _SMALL
+    return value is None or type(value) is bool
 
 
 class _Copying:
