@@ -274,8 +274,8 @@ class ToolException(RunError):
 
     code = "tool_error"
 
-    retryable: bool
-    retry_after: float | None
+    retryable: bool = False
+    retry_after: float | None = None
 
     def __init__(self, message: str = "", *, retryable: bool = False, retry_after: float | None = None) -> None:
         super().__init__(message, message=message, retryable=retryable, retry_after=retry_after)

@@ -5,21 +5,27 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+from collections.abc import Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
+from io import IOBase
+from itertools import islice
 from typing import Any, NamedTuple, TypeGuard
 
 from surehand.calls.announce import announce, log_attempt
 from surehand.calls.call import Call
 from surehand.calls.endings import classify, governed, misfit, timed_out
+from surehand.calls.forms import MAX_ITEMS
 from surehand.calls.injection import injected_values
+from surehand.calls.redact import leaf_errors
 from surehand.concurrency import Job, deliver_to_loop, has_running_loop, run_sync, when_started, workers
 from surehand.control import is_command
 from surehand.errors import ToolDefinitionError
 from surehand.events import CallRetried, LateResult
 from surehand.outcomes import Outcome
 from surehand.policy import RetryPolicy
+from surehand.spec import Body
 
 __all__ = ["attempt"]
 
@@ -109,11 +115,14 @@ async def _run_once(call: Call, number: int) -> _Ended:
         if _is_cancelled_from_outside():
             raise
         return _Ended(failure=classify(call, error))
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - the tool's own code ends here; SystemExit is its failure
-        if scope is not None and scope.expired() and isinstance(error, TimeoutError):
-            is_thread = call.tool is not None and not call.tool.spec.body.is_async
-            return _Ended(failure=timed_out(float(timeout or 0), is_still_running=is_thread))
-        return _Ended(failure=classify(call, error))
+    except BaseException as error:  # the tool's own code ends here, also by SystemExit or a panic
+        if _gets_through(error):
+            raise
+        if scope is None or not scope.expired():
+            return _Ended(failure=classify(call, error))
+        is_thread = call.tool is not None and not call.tool.spec.body.is_async
+        own = None if isinstance(error, TimeoutError) else error
+        return _Ended(failure=timed_out(float(timeout or 0), is_still_running=is_thread, error=own))
 
 
 async def _body(call: Call, injected: dict[str, Any], scope: asyncio.Timeout | None) -> Any:
@@ -121,13 +130,23 @@ async def _body(call: Call, injected: dict[str, Any], scope: asyncio.Timeout | N
     if call.tool is None:
         return None
     body = call.tool.spec.body
-    if body.is_async or call.turn.is_inline:
-        value = body.call(call.values, injected)
-    else:
-        value = await _on_thread(call, partial(body.call, call.values, injected), scope)
+    run = partial(_called, body, call.values, injected)
+    value = run() if body.is_async or call.turn.is_inline else await _on_thread(call, run, scope)
     if not _is_waiting(value):
         return value
     return run_sync(lambda: _awaited(value)) if call.turn.is_inline else await _awaited(value)
+
+
+def _called(body: Body, values: Mapping[str, Any], injected: Mapping[str, Any]) -> Any:
+    return _gone_through(body.call(values, injected))
+
+
+def _gone_through(value: Any) -> Any:
+    """The items of a generator and the like: it is a part of the body, which runs and fails here and nowhere else."""
+    if not _has(value, "__next__") or isinstance(value, IOBase):
+        return value
+    items: list[Any] = list(islice(value, MAX_ITEMS + 1))  # pyright: ignore[reportUnknownArgumentType] - any items
+    return items if len(items) <= MAX_ITEMS else iter(items)  # rendering an iterator says that it was cut
 
 
 def _is_waiting(value: Any) -> TypeGuard[Any]:
@@ -144,7 +163,7 @@ async def _awaited(value: Any) -> Any:
     """What an async function comes to, or a sync one that hands back what is to be awaited."""
     if inspect.isawaitable(value):
         value = await value
-    return [item async for item in value] if _has(value, "__aiter__") else value
+    return [item async for item in value] if _has(value, "__aiter__") else _gone_through(value)
 
 
 async def _on_thread(call: Call, run: partial[Any], scope: asyncio.Timeout | None) -> Any:
@@ -196,6 +215,11 @@ def _accepted(call: Call, value: Any) -> _Ended:
 
 def _not_wired(call: Call, error: Exception) -> _Ended:
     return _Ended(failure=misfit(f"The tool {call.name!r} could not be run", error))
+
+
+def _gets_through(error: BaseException) -> bool:
+    """Whether the exception is meant for whoever runs the program, and no failure of one tool."""
+    return any(isinstance(leaf, KeyboardInterrupt | GeneratorExit) for leaf in leaf_errors(error))
 
 
 def _is_cancelled_from_outside() -> bool:

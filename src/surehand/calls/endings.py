@@ -11,7 +11,7 @@ from surehand.calls.call import Call
 from surehand.calls.redact import describe_exception
 from surehand.calls.rules import GOVERNED, as_exception, told
 from surehand.concurrency import WorkersExhausted
-from surehand.errors import ApprovalRequired, InvalidArguments, MalformedArguments, ModelRetry, ToolException
+from surehand.errors import ApprovalRequired, ModelRetry, ToolException
 from surehand.outcomes import FailureKind, Outcome
 from surehand.policy import Unset
 
@@ -63,8 +63,6 @@ def classify(call: Call, error: BaseException) -> Outcome:
             return _said(kind, error, retryable=error.retryable)
         case ApprovalRequired():
             return _said(FailureKind.DENIED, error)
-        case InvalidArguments() | MalformedArguments():  # a tool that calls another tool with the model's arguments
-            return _said(FailureKind.EXCEPTION, error)
         case WorkersExhausted():
             return Outcome(kind=FailureKind.LIMIT, text=_EXHAUSTED)
         case asyncio.CancelledError():
@@ -74,10 +72,10 @@ def classify(call: Call, error: BaseException) -> Outcome:
             return _unexpected(FailureKind.EXCEPTION, text, error)
 
 
-def timed_out(seconds: float, *, is_still_running: bool) -> Outcome:
-    """The outcome of a body that did not end in time."""
+def timed_out(seconds: float, *, is_still_running: bool, error: BaseException | None = None) -> Outcome:
+    """The outcome of a body that did not end in time; ``error`` is what it raised when it was stopped."""
     fate = "It may still be running, and may still have an effect." if is_still_running else "It was stopped."
-    return _unexpected(FailureKind.TIMEOUT, f"The tool did not answer within {seconds:g} seconds. {fate}", None)
+    return _unexpected(FailureKind.TIMEOUT, f"The tool did not answer within {seconds:g} seconds. {fate}", error)
 
 
 def new_error_id() -> str:
@@ -86,9 +84,14 @@ def new_error_id() -> str:
 
 
 def _said(kind: FailureKind, error: Exception, *, retryable: bool = False) -> Outcome:
-    return Outcome(
-        kind=kind, text=str(error).strip() or _SILENT, error=error, error_id=new_error_id(), retryable=retryable
-    )
+    return Outcome(kind=kind, text=_words(error), error=error, error_id=new_error_id(), retryable=retryable)
+
+
+def _words(error: Exception) -> str:
+    try:
+        return str.__str__(str(error)).strip() or _SILENT
+    except Exception:  # noqa: BLE001 - the exception's own code
+        return _SILENT
 
 
 def _unexpected(kind: FailureKind, text: str, error: BaseException | None) -> Outcome:

@@ -34,7 +34,7 @@ from surehand.grammar import parse_arguments
 from surehand.messages import ToolMessage
 from surehand.outcomes import FailureKind
 
-__all__ = ["PERFORM", "PREPARE", "Step", "prepare", "run_call"]
+__all__ = ["PERFORM", "PREPARE", "Step", "cancelled", "prepare", "run_call"]
 
 logger = logging.getLogger("surehand.calls")
 
@@ -160,6 +160,11 @@ async def record(call: Call) -> None:
         await journal.finish(call.key, call.message)
     except Exception:  # the host's own journal
         logger.exception("%s: the journal could not record how the call ended", call.id)
+
+
+def cancelled(call: Call, text: str) -> Call:
+    """A call that was cancelled while it ran, with its answer."""
+    return answer(render(failed(call, FailureKind.CANCELLED, text)))
 
 
 PREPARE: Final[tuple[Step, ...]] = (gate, resolve, parse, validate)

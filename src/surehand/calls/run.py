@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
 
 from surehand.calls.call import Call, Turn
-from surehand.calls.pipeline import run_call
+from surehand.calls.pipeline import cancelled, run_call
 from surehand.concurrency import has_running_loop, run_sync, run_without_loop
 from surehand.control import Command
 from surehand.messages import ToolCall, ToolMessage, close_call
@@ -98,15 +98,23 @@ async def run_turn(calls: Sequence[Call]) -> Answers:
 
 async def _run_group(group: Sequence[Call], ended: dict[int, Call]) -> None:
     if len(group) == 1:
-        ended[group[0].position] = await run_call(group[0])
+        await _run_into(group[0], ended)
         return
     async with asyncio.TaskGroup() as tasks:
         for call in group:
             tasks.create_task(_run_into(call, ended))
+    for call in group:
+        if not _is_answered(call, ended):  # a tool cancelled the task it ran in, which no task group reports
+            ended[call.position] = cancelled(call, "The tool cancelled itself. It may have happened in part.")
 
 
 async def _run_into(call: Call, ended: dict[int, Call]) -> None:
+    ended[call.position] = call
     ended[call.position] = await run_call(call)
+
+
+def _is_answered(call: Call, ended: Mapping[int, Call]) -> bool:
+    return call.position in ended and ended[call.position].message is not None
 
 
 def _groups(calls: Sequence[Call]) -> Iterator[list[Call]]:
@@ -134,7 +142,8 @@ def _raise_first(calls: Iterable[Call]) -> None:
     calls = list(calls)
     for call in calls:
         if call.raises is not None:
-            call.raises.tool_messages = [c.message for c in calls]  # type: ignore[attr-defined]  # evidence stays on it
+            with suppress(Exception):  # an exception may refuse to carry anything
+                call.raises.tool_messages = [c.message for c in calls]  # type: ignore[attr-defined]  # evidence
             raise call.raises
 
 
@@ -142,10 +151,11 @@ def _closed(calls: Sequence[Call], ended: Mapping[int, Call]) -> list[ToolMessag
     text = "The call was cancelled before it ended. It may have happened in part."
     messages: list[ToolMessage] = []
     for call in calls:
-        done: Any = ended.get(call.position)
-        if done is not None and done.message is not None:
-            messages.append(done.message)
-        else:
+        done = ended.get(call.position)
+        if done is None:  # it never started
             named: ToolCall = {"id": call.id, "name": call.name, "args": call.raw, "type": "tool_call"}
             messages.append(close_call(named, kind=FailureKind.CANCELLED, text=text))
+            continue
+        closed = done if done.message is not None else cancelled(done, text)
+        messages += [closed.message] if closed.message is not None else []
     return messages

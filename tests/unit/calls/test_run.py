@@ -283,3 +283,144 @@ def test_one_node_may_be_used_from_many_threads_at_once() -> None:
 def test_hundreds_of_calls_are_answered_in_order() -> None:
     answers = ToolNode([quick]).invoke([_turn(*["quick"] * 500)])
     assert [answer.tool_call_id for answer in answers] == [f"c{index}" for index in range(500)]
+
+
+class _Panic(BaseException):
+    """What a foreign library raises that does not derive its errors from Exception."""
+
+
+@pytest.mark.parametrize("error", [_Panic("broke"), BaseExceptionGroup("several", [_Panic("broke")])])
+def test_an_exception_outside_of_exception_is_that_calls_failure(error: BaseException) -> None:
+    @tool
+    def panic() -> str:
+        """Panic."""
+        raise error
+
+    answers = ToolNode([panic, quick]).invoke([_turn("panic", "quick")])
+    assert answers[0].outcome.kind == "exception"
+    assert answers[0].content.startswith("_Panic: broke")
+    assert answers[1].content == "quick"
+
+
+@pytest.mark.parametrize("names", [("leave", "quick"), ("quick", "leave")])
+def test_a_tool_that_cancels_its_own_task_is_that_calls_failure(names: tuple[str, ...]) -> None:
+    events: list[Event] = []
+
+    @tool
+    async def leave() -> str:
+        """Cancel the task it runs in."""
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        await asyncio.sleep(0)
+        return "never"
+
+    answers = ToolNode([leave, quick], listener=events.append).invoke([_turn(*names)])
+    assert [answer.outcome.kind for answer in answers] == [None if name == "quick" else "cancelled" for name in names]
+    assert [type(event) for event in events].count(CallFinished) == 2
+
+
+def test_every_started_call_has_one_finish_also_when_the_caller_is_cancelled() -> None:
+    events: list[Event] = []
+
+    async def main() -> None:
+        node = ToolNode([quick, forever], listener=events.append)
+        task = asyncio.ensure_future(node.ainvoke([_turn("quick", "forever", "forever")]))
+        await asyncio.sleep(0.02)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    for kind in (CallStarted, CallFinished):
+        assert sorted(event.call_id for event in events if type(event) is kind) == ["c0", "c1", "c2"]
+
+
+def test_an_exception_that_refuses_to_carry_the_answers_comes_out_all_the_same() -> None:
+    class Closed(Exception):
+        def __setattr__(self, name: str, value: object) -> None:
+            raise TypeError("closed")
+
+    error = Closed()
+
+    @tool
+    async def fail() -> str:
+        """Fail."""
+        raise error
+
+    with pytest.raises(Closed) as caught:
+        ToolNode([fail, quick], handle_tool_errors=False).invoke([_turn("fail", "quick")])
+    assert caught.value is error
+
+
+class _Mute(ToolException):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+class _Bare(ToolException):
+    def __init__(self) -> None:  # does not call the base class
+        self.args = ("bare",)
+
+
+@pytest.mark.parametrize(("error", "text"), [(_Mute(), "The tool failed without saying why."), (_Bare(), "bare")])
+def test_a_tool_exception_of_any_make_is_told_as_the_tools_own(error: ToolException, text: str) -> None:
+    @tool
+    async def fail() -> str:
+        """Fail."""
+        raise error
+
+    (answer,) = ToolNode([fail]).invoke([_turn("fail")])
+    assert (answer.outcome.kind, answer.content) == ("tool_error", text)
+
+
+@pytest.mark.parametrize("timeout", [None, 5])
+def test_a_generator_fails_as_the_tool_that_it_is(timeout: float | None) -> None:
+    @tool(timeout=timeout)
+    def lines() -> Any:
+        """Give two lines, then fail."""
+        yield "one"
+        raise ToolException("the file is broken")
+
+    (answer,) = ToolNode([lines]).invoke([_turn("lines")])
+    assert (answer.outcome.kind, answer.content) == ("tool_error", "the file is broken")
+
+
+def test_a_slow_generator_is_timed_out_and_holds_up_nobody() -> None:
+    release = threading.Event()
+
+    @tool(timeout=0.05)
+    def drip() -> Any:
+        """Give one item and wait."""
+        yield 1
+        release.wait(5)
+
+    answers = ToolNode([drip, quick]).invoke([_turn("drip", "quick")])
+    release.set()
+    assert answers[0].outcome.kind == "timeout"
+    assert answers[1].content == "quick"
+
+
+def test_an_endless_generator_is_cut_with_a_note() -> None:
+    @tool
+    def count_up() -> Any:
+        """Count."""
+        yield from iter(int, 1)
+
+    (answer,) = ToolNode([count_up], max_output=100).invoke([_turn("count_up")])
+    assert answer.status == "success"
+    assert any("only the first 10,000 items" in note for note in answer.outcome.notes)
+
+
+def test_what_a_body_raises_when_its_time_is_up_is_still_a_timeout() -> None:
+    @tool(timeout=0.02)
+    async def clumsy() -> str:
+        """Fail at cleaning up."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            raise ValueError("cleaning up failed")
+        return "never"
+
+    (answer,) = ToolNode([clumsy]).invoke([_turn("clumsy")])
+    assert answer.outcome.kind == "timeout"
