@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from surehand.arguments.paths import json_path
-from surehand.arguments.screening import branch_for
+from surehand.arguments.screening import branch_for, whole_number
 from surehand.arguments.suggestions import plain_name
 from surehand.errors import MalformedArguments
 from surehand.grammar import parse_value
@@ -122,15 +122,10 @@ def _as_wanted(text: str, wanted: frozenset[str]) -> Any:
     if isinstance(value, int) and not isinstance(value, bool):
         return value if wanted & {"integer", "number"} else _as_truth(value, wanted)
     if isinstance(value, float):
-        return value if "number" in wanted else _as_integer(value, wanted)
+        return value if "number" in wanted else whole_number(value) if "integer" in wanted else None
     if is_array(value):
         return value if "array" in wanted else None
     return value if "object" in wanted and is_object(value) else None
-
-
-def _as_integer(value: float, wanted: frozenset[str]) -> int | None:
-    is_exact = not hasattr(value, "literal") and value.is_integer()
-    return int(value) if "integer" in wanted and is_exact else None
 
 
 def _as_truth(value: int, wanted: frozenset[str]) -> bool | None:

@@ -15,10 +15,10 @@ from typing import Any, Final
 
 from surehand.arguments.naming import variants
 from surehand.arguments.paths import json_path
-from surehand.grammar import MAX_DEPTH
+from surehand.grammar import MAX_DEPTH, ExactFloat
 from surehand.spec import ArgumentSchema, Direction, Problem, expectation, is_array, is_object, received
 
-__all__ = ["Screen", "branch_for"]
+__all__ = ["Screen", "branch_for", "whole_number"]
 
 _NUMERIC: Final = frozenset({"integer", "number"})
 _READABLE: Final = frozenset({"integer", "number", "boolean"})
@@ -133,15 +133,12 @@ class Screen:
             self.later_notes.append(f"read the text at {json_path(place)} as {expectation(types - {'null'})}")
 
     def _integer(self, value: float, direction: Direction, place: _Place) -> Any:
-        """The integer that the number is; its digits count where the grammar kept more of them than a float has."""
-        digits = getattr(value, "literal", None)
-        exact = Decimal(digits) if isinstance(digits, str) else Decimal(value) if math.isfinite(value) else None
-        if exact is None:
-            return value
-        if exact == exact.to_integral_value():
+        """The integer that the number is, if it is one."""
+        whole = whole_number(value)
+        if whole is not None:
             self.notes.append(f"read the number at {json_path(place)} as an integer")
-            return int(exact)
-        if digits is not None:
+            return whole
+        if isinstance(value, ExactFloat):
             self._refuse(value, direction, place)
         return value
 
@@ -166,6 +163,14 @@ def _is_infinite(text: str) -> bool:
         return not math.isfinite(float(text))
     except ValueError:
         return False
+
+
+def whole_number(value: float) -> int | None:
+    """The integer that the digits of the number spell: 1e23 is that power of ten, and not the float next to it."""
+    if not math.isfinite(value):
+        return None
+    exact = Decimal(value.literal if isinstance(value, ExactFloat) else repr(value))
+    return int(exact) if exact == exact.to_integral_value() else None
 
 
 def branch_for(direction: Direction, value: Any) -> Direction | None:

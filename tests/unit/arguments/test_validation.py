@@ -151,6 +151,12 @@ def test_a_large_integer_written_with_a_fraction_keeps_its_digits() -> None:
     assert values(field(int), parse_arguments('{"x": 10000000000000001.0}').value) == {"x": 10000000000000001}
 
 
+@pytest.mark.parametrize("given", [1e23, "1e23", "100000000000000000000000.0"])
+@pytest.mark.parametrize("kind", [field(int), {"type": "object", "properties": {"x": {"type": "integer"}}}])
+def test_a_power_of_ten_is_that_integer_and_not_the_float_beside_it(kind: Any, given: Any) -> None:
+    assert values(kind, {"x": given}) == {"x": 10**23}
+
+
 @pytest.mark.parametrize("name", ["City", "CITY", "c_ity", "c-ity"])
 def test_a_name_that_differs_in_case_and_separators_only_is_understood(name: str) -> None:
     found = valid(simple, {name: "x"})
