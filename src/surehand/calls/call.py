@@ -7,11 +7,12 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from surehand.calls.journal import CallJournal, CallKey, digest_of
 from surehand.calls.redact import Redactor
 from surehand.calls.render import Rendered
+from surehand.calls.secrets import secret_texts
 from surehand.calls.table import RegisteredTool, ToolTable
 from surehand.concurrency import SYSTEM_CLOCK, Clock
 from surehand.control import Command
@@ -19,7 +20,6 @@ from surehand.events import Listener
 from surehand.freeze import freeze
 from surehand.messages import AIMessage, ToolMessage
 from surehand.outcomes import Outcome
-from surehand.shapes import is_object
 
 __all__ = ["Approve", "Call", "Host", "Turn"]
 
@@ -27,8 +27,6 @@ Approve = Callable[[str, Mapping[str, Any]], bool | str | Awaitable[bool | str]]
 """Asked with a tool's name and its typed arguments: True runs the call, False or a text (the reason) denies it."""
 
 _NO_SLOT = nullcontext()
-_SECRET_LENGTH: Final = 8
-"""Shorter texts are not redacted: they would turn up by chance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +74,7 @@ class Turn:
 
     def redactor(self, call: Call) -> Redactor:
         """What must not leave with a text about this call: everything that was injected into it."""
-        return Redactor(_secret_texts(self, call))
+        return Redactor(secret_texts(call))
 
     def slot(self, tool: RegisteredTool) -> AbstractAsyncContextManager[None]:
         """Entered while a call of the tool runs; waits while as many run as may."""
@@ -145,23 +143,3 @@ class Call(NamedTuple):
             tool=self.name,
             digest=digest_of(self.arguments),
         )
-
-
-def _secret_texts(turn: Turn, call: Call) -> list[str]:
-    """The texts that the host injected and the secrets among the arguments; short ones are no secrets."""
-    injected = call.tool.injected if call.tool is not None and turn.context is not None else ()
-    found = [_text_of(turn.context, name) for name in injected]
-    found += [_revealed(value) for value in call.values.values()]
-    return [text for text in found if text is not None and len(text) >= _SECRET_LENGTH]
-
-
-def _text_of(context: Any, name: str) -> str | None:
-    value = context.get(name) if is_object(context) else getattr(context, name, None)
-    return value if isinstance(value, str) else _revealed(value)
-
-
-def _revealed(value: Any) -> str | None:
-    """The text in a ``SecretStr`` or the like."""
-    reveal = getattr(value, "get_secret_value", None)
-    secret = reveal() if callable(reveal) else None
-    return secret if isinstance(secret, str) else None
