@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pydantic import GetJsonSchemaHandler
@@ -12,7 +12,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 from typing_extensions import override
 
-from surehand.spec.directions import NAMES
+from surehand.spec.directions import NAMES, Direction, direct, type_name
 from surehand.spec.generation import shown_schema
 from surehand.spec.schema import ArgumentSchema, Problem, SchemaMismatch
 from surehand.spec.shapes import is_array, is_object
@@ -32,6 +32,7 @@ class LegacyField:
 
     def __init__(self, model: Any) -> None:
         self.model = model
+        self._root = direct(_schema_of(model))
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
         return core_schema.no_info_plain_validator_function(
@@ -45,7 +46,7 @@ class LegacyField:
         return _inlined(_schema_of(self.model))
 
     def _validate(self, value: Any) -> Any:
-        return value if isinstance(value, self.model) else self.model.parse_obj(value)
+        return value if isinstance(value, self.model) else _parsed(self.model, value, self._root)
 
 
 def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
@@ -102,6 +103,7 @@ class LegacySchema(ArgumentSchema):
     def __init__(self, model: Any, *, whole: str | None = None) -> None:
         directed = _schema_of(model)
         self._direct(directed)
+        self._root = direct(directed)
         self.json_schema = shown_schema(directed)
         self.model = model
         self._whole = whole
@@ -117,9 +119,8 @@ class LegacySchema(ArgumentSchema):
         return text
 
     def _instance(self, arguments: Mapping[str, Any]) -> Any:
-        model: Any = self.model
         try:
-            return model.parse_obj(dict(arguments))
+            return _parsed(self.model, dict(arguments), self._root)
         except _legacy_error() as error:
             raise SchemaMismatch(error=error, describe=functools.partial(self._problems, error, arguments)) from error
 
@@ -142,6 +143,56 @@ class LegacySchema(ArgumentSchema):
     def _hides(self, place: tuple[str | int, ...]) -> bool:
         node = self.directions.get(str(place[0])) if place else None
         return node is not None and node.hides_secret()
+
+
+def _parsed(model: Any, value: Any, root: Direction) -> Any:
+    """The instance that the value describes, without what v1 does to a value of another type than the declared one.
+
+    It cuts 3.7 down to the integer 3, spells a number out as text, and makes an object of an array of pairs.
+    """
+    misfits = dict(_misfits(value, root, ()))
+    errors: list[Any] = []
+    instance = None
+    try:
+        instance = model.parse_obj(value)
+    except _legacy_error() as error:
+        found: Any = error
+        errors = [*found.raw_errors]
+        misfits = {place: misfits[place] for place in misfits.keys() - {entry["loc"] for entry in found.errors()}}
+    if not errors and not misfits:
+        return instance
+    wrappers = sys.modules["pydantic.v1.error_wrappers"]
+    more = [wrappers.ErrorWrapper(TypeError(f"expected {wanted}"), place) for place, wanted in misfits.items()]
+    raise _legacy_error()([*errors, *more], model)
+
+
+def _misfits(value: Any, node: Direction | None, place: tuple[str | int, ...]) -> Iterator[tuple[Any, str]]:
+    """The place of every value of another type than the declared ones, and what these are; text may spell any type."""
+    if node is None or not node.types or value is None or isinstance(value, str):
+        return
+    branches = [branch for branch in node.branches if type_name(value) in branch.types]
+    if not _fits(value, node.types):
+        yield place, expectation(node.types)
+    elif len(branches) == 1:
+        yield from _misfits(value, branches[0], place)
+    elif node.branches:
+        return
+    elif is_object(value):
+        for key, item in value.items():
+            yield from _misfits(item, node.child(key), (*place, key))
+    elif is_array(value):
+        for index, item in enumerate(value):
+            yield from _misfits(item, node.child(index), (*place, index))
+
+
+def _fits(value: Any, types: frozenset[str]) -> bool:
+    kind = type_name(value)
+    if kind == "boolean":
+        return kind in types
+    if kind in ("integer", "number"):
+        is_whole = kind == "integer" or value.is_integer()
+        return "number" in types or (is_whole and "integer" in types) or (value in (0, 1) and "boolean" in types)
+    return kind in types
 
 
 def _value_at(arguments: Any, place: tuple[str | int, ...]) -> Any:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any, Optional, Union
 
 import pytest
 
@@ -41,6 +41,53 @@ def test_problems_are_told_like_those_of_other_schemas() -> None:
         "$.inner.n: value is not a valid integer, got the text 'x'",
     ]
     assert complaints(Args, {}) == ["$.A: missing, expected an integer"]
+
+
+Loose: Any = v1.create_model(
+    "Loose",
+    i=(int, 0),
+    s=(str, ""),
+    d=(dict[str, int], {}),
+    u=(Union[Inner, list[int]], []),  # noqa: UP007 - v1's form
+    inner=(Inner, None),
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"i": 3.7}, "$.i: expected an integer, got the number 3.7"),
+        ({"s": 5}, "$.s: expected a string, got the number 5"),
+        ({"s": True}, "$.s: expected a string, got true"),
+        ({"d": [["a", 1]]}, "$.d: expected an object, got an array of 1 item"),
+        ({"d": {"a": 1.5}}, "$.d.a: expected an integer, got the number 1.5"),
+        ({"u": [1.5]}, "$.u[0]: expected an integer, got the number 1.5"),
+        ({"inner": {"title": 5}}, "$.inner.title: expected a string, got the number 5"),
+    ],
+)
+def test_what_v1_would_cut_down_or_spell_out_is_refused(given: Any, told: str) -> None:
+    assert complaints(Loose, given) == [told]
+
+
+def test_what_fits_and_what_text_spells_is_taken_as_ever() -> None:
+    given = {"i": 4.0, "s": "5", "d": {"a": "1"}, "u": {"title": "t"}, "inner": None}
+
+    assert values(Loose, given) == {"i": 4, "s": "5", "d": {"a": 1}, "u": Inner(title="t"), "inner": None}
+
+
+def test_what_v1_would_not_mind_is_told_with_what_it_minds() -> None:
+    assert complaints(Loose, {"i": 3.7, "d": 5}) == [
+        "$.d: value is not a valid dict, got the number 5",
+        "$.i: expected an integer, got the number 3.7",
+    ]
+
+
+def test_a_number_is_not_cut_down_inside_a_v1_parameter() -> None:
+    def tool(x: Any) -> Any: ...
+
+    tool.__annotations__["x"] = Inner
+
+    assert complaints(tool, {"x": {"title": "t", "n": 3.7}}) == ["$.x.n: expected an integer"]
 
 
 def test_validated_arguments_are_dumped_as_json() -> None:
