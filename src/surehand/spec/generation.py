@@ -67,23 +67,25 @@ def _named(schema: JsonSchemaValue, fields: Sequence[tuple[str, Any]]) -> JsonSc
     known = schema.get("properties", {})
     names: dict[str, str] = {}
     for own, part in fields:
-        aliases = _aliases(part.get("validation_alias"))
+        paths = _alias_paths(part.get("validation_alias"))
+        aliases = [path[0] for path in paths if len(path) == 1]
         wire = next((alias for alias in aliases if alias in known), own)
-        names.update({alias: alias if alias not in known else wire for alias in aliases})
+        names.update({path[0]: path[0] for path in paths})
+        names.update(dict.fromkeys(aliases, wire))
         names[own] = wire
     if any(given != wire for given, wire in names.items()) or names.keys() - known.keys():
         schema[NAMES] = names
     return schema
 
 
-def _aliases(alias: object) -> list[str]:
-    """The keys a validation alias looks at: one name, a path into a value, or several of those."""
+def _alias_paths(alias: object) -> list[list[str]]:
+    """Where a validation alias looks: a path of one step is another name, a longer one leads into another value."""
     if isinstance(alias, str):
-        return [alias]
+        return [[alias]]
     if not is_array(alias) or not alias:
         return []
     paths = alias if isinstance(alias[0], list) else [alias]
-    return [path[0] for path in paths if path and isinstance(path[0], str)]
+    return [path for path in paths if path and isinstance(path[0], str)]
 
 
 def directed_schema(kind: Any) -> dict[str, Any]:

@@ -12,7 +12,17 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import pytest
 import typing_extensions
-from pydantic import AliasPath, BaseModel, ConfigDict, Field, RootModel, SecretStr, field_validator, model_validator
+from pydantic import (
+    AliasChoices,
+    AliasPath,
+    BaseModel,
+    ConfigDict,
+    Field,
+    RootModel,
+    SecretStr,
+    field_validator,
+    model_validator,
+)
 
 from support.arguments import complaints, delivered, refused, valid, values
 from surehand.errors import ToolDefinitionError
@@ -189,6 +199,26 @@ def test_an_alias_path_is_followed() -> None:
         first: int = Field(validation_alias=AliasPath("items", 0))
 
     assert values(Args, {"items": [7]}) == {"first": 7}
+
+
+class Chosen(BaseModel):
+    size: int = Field(default=0, validation_alias=AliasChoices("size_cm", "size_mm", AliasPath("box", "size")))
+
+
+@pytest.mark.parametrize("name", ["size_cm", "size_mm", "size", "SizeMM"])
+def test_every_alias_of_several_is_the_same_argument(name: str) -> None:
+    assert values(Chosen, {name: 2.0}) == {"size": 2}
+    assert complaints(Chosen, {name: True}) == ["$.size_cm: expected an integer, got true"]
+
+
+def test_two_aliases_of_one_argument_with_different_values_are_refused() -> None:
+    assert complaints(Chosen, {"size_cm": 1, "size_mm": 2}) == [
+        "$.size_mm: is another name of size_cm, and both were given with different values"
+    ]
+
+
+def test_a_path_beside_other_aliases_is_followed() -> None:
+    assert values(Chosen, {"box": {"size": 3}}) == {"size": 3}
 
 
 def test_a_model_that_allows_extras_hands_them_on() -> None:
