@@ -6,13 +6,14 @@ import logging
 import traceback
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from surehand.errors import shown
 from surehand.events import Event
 from surehand.outcomes import Outcome
 
 if TYPE_CHECKING:
     from surehand.calls.call import Call
 
-__all__ = ["announce", "log_attempt", "log_outcome"]
+__all__ = ["announce", "log_attempt", "log_fault", "log_outcome"]
 
 logger = logging.getLogger("surehand.calls")
 
@@ -26,8 +27,8 @@ def announce(call: Call, kind: type[E], **fields: Any) -> None:
         return
     try:
         listener(kind(call_id=call.id, tool_name=call.name, **fields))
-    except Exception:  # the host's listener must not cost the call its answer
-        logger.exception("listener %r failed on %s", listener, kind.__name__)
+    except Exception as error:  # noqa: BLE001 - the host's listener must not cost the call its answer
+        log_fault(f"the listener {shown(listener)} failed on {kind.__name__}", error)
 
 
 def log_attempt(call: Call, number: int) -> None:
@@ -57,6 +58,15 @@ def log_outcome(call: Call, outcome: Outcome) -> None:
     )
     if outcome.error is not None and logger.isEnabledFor(logging.DEBUG):
         logger.debug("%s: error %s in full", call.id, outcome.error_id, exc_info=outcome.error, extra=_extra(call))
+
+
+def log_fault(what: str, error: BaseException) -> None:
+    """Say that the host's own code failed: an ERROR line, as silent about the exception's text as that of a call.
+
+    Such code is handed what tools raise, and may well raise it again.
+    """
+    logger.error("%s: %s", what, _class_and_place(error))
+    logger.debug("%s, in full", what, exc_info=error)
 
 
 def _extra(call: Call) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import logging
 from collections.abc import Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import replace
@@ -13,7 +12,7 @@ from io import IOBase
 from itertools import islice
 from typing import Any, NamedTuple, TypeGuard
 
-from surehand.calls.announce import announce, log_attempt
+from surehand.calls.announce import announce, log_attempt, log_fault
 from surehand.calls.call import Call
 from surehand.calls.endings import classify, governed, misfit, timed_out
 from surehand.calls.forms import MAX_ITEMS
@@ -21,15 +20,13 @@ from surehand.calls.injection import injected_values
 from surehand.calls.redact import leaf_errors
 from surehand.concurrency import Job, deliver_to_loop, has_running_loop, run_sync, when_started, workers
 from surehand.control import is_command
-from surehand.errors import ToolDefinitionError
+from surehand.errors import ToolDefinitionError, shown
 from surehand.events import CallRetried, LateResult
 from surehand.outcomes import Outcome
 from surehand.policy import RetryPolicy
 from surehand.spec import Body
 
 __all__ = ["attempt"]
-
-logger = logging.getLogger("surehand.calls")
 
 
 async def attempt(call: Call) -> Call:
@@ -97,8 +94,8 @@ def _is_safe(call: Call, failure: Outcome, policy: RetryPolicy) -> bool:
         return False
     try:
         return policy.covers(failure.error)
-    except Exception:  # the host's own retry_on: its failure means no retry, and must not lose the call's answer
-        logger.exception("retry_on=%r failed; the call is not retried", policy.retry_on)
+    except Exception as error:  # noqa: BLE001 - the host's own retry_on: its failure means no retry
+        log_fault(f"retry_on={shown(policy.retry_on)} failed; the call is not retried", error)
         return False
 
 

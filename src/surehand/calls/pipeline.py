@@ -18,12 +18,11 @@ are then left out, the others never are.
 from __future__ import annotations
 
 import inspect
-import logging
 from collections.abc import Awaitable, Callable
 from typing import Final
 
 from surehand.arguments import validate_arguments
-from surehand.calls.announce import announce
+from surehand.calls.announce import announce, log_fault
 from surehand.calls.answer import answer, render
 from surehand.calls.attempt import attempt
 from surehand.calls.call import Call
@@ -35,8 +34,6 @@ from surehand.messages import ToolMessage
 from surehand.outcomes import FailureKind
 
 __all__ = ["PERFORM", "PREPARE", "Step", "cancelled", "prepare", "run_call"]
-
-logger = logging.getLogger("surehand.calls")
 
 Step = Callable[[Call], Call]
 WaitingStep = Callable[[Call], Awaitable[Call]]
@@ -158,8 +155,8 @@ async def record(call: Call) -> None:
         return
     try:
         await journal.finish(call.key, call.message)
-    except Exception:  # the host's own journal
-        logger.exception("%s: the journal could not record how the call ended", call.id)
+    except Exception as error:  # noqa: BLE001 - the host's own journal
+        log_fault(f"{call.id}: the journal could not record how the call ended", error)
 
 
 def cancelled(call: Call, text: str) -> Call:
@@ -191,8 +188,8 @@ async def run_call(call: Call) -> Call:
             if call.outcome is not None:
                 break
             call = await step(call)
-    except Exception as error:  # the journal is the host's code: without it the call must not run, but is answered
-        logger.exception("%s: the journal failed", call.id)
+    except Exception as error:  # noqa: BLE001 - the host's journal: without it the call must not run, but is answered
+        log_fault(f"{call.id}: the journal failed", error)
         call = internal(call, f"The call of {call.name!r} could not be recorded", error)
     call = answer(render(call))
     await record(call)

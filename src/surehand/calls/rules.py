@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
-from surehand.errors import ToolCallError
+from surehand.calls.announce import log_fault
+from surehand.errors import ToolCallError, shown
 from surehand.outcomes import FailureKind, Outcome
 from surehand.policy import ErrorRule, Unset
 
 __all__ = ["GOVERNED", "told"]
-
-logger = logging.getLogger("surehand.calls")
 
 GOVERNED = frozenset({FailureKind.TOOL_ERROR, FailureKind.EXCEPTION, FailureKind.TIMEOUT, FailureKind.INTERNAL})
 """The failures that ``handle_tool_errors`` decides about. What the model did wrong is always answered."""
@@ -49,8 +47,8 @@ def _told_by(rule: ErrorRule, error: BaseException, outcome: Outcome) -> str | N
 def _asked(rule: Any, error: BaseException, outcome: Outcome) -> str | None:
     try:
         text = rule(error)
-    except Exception:  # the host's own handler: its failure must not lose the call's answer
-        logger.exception("handle_tool_errors=%r failed; the model is told the default text", rule)
+    except Exception as failure:  # noqa: BLE001 - the host's own handler: its failure must not lose the call's answer
+        log_fault(f"handle_tool_errors={shown(rule)} failed; the model is told the default text", failure)
         return outcome.text
     return text if isinstance(text, str) and text.strip() else outcome.text
 

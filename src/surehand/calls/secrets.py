@@ -51,7 +51,7 @@ def _injected(turn: Turn, injection: Injection) -> list[Any]:
 
 def _named_secrets(source: Any) -> list[Any]:
     """The values in a state or the host's own object whose name says secret."""
-    names: Iterable[object] = source if is_object(source) else dir(source)
+    names: Iterable[Any] = list(source) if is_object(source) else dir(source)
     return [_entry(source, name) for name in names if isinstance(name, str) and is_secret_name(name)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import pytest
@@ -69,3 +70,15 @@ def test_rules_pass_as_they_are(rule: Any) -> None:
 def test_anything_else_is_refused_with_the_value(rule: Any) -> None:
     with pytest.raises(OptionError, match="handle_tool_errors="):
         check_error_rule(rule)
+
+
+def test_a_handler_that_raises_what_it_was_given_writes_no_secret_above_debug(caplog: pytest.LogCaptureFixture) -> None:
+    def pass_on(error: BaseException) -> str:
+        raise error
+
+    failure = Outcome(kind=FailureKind.EXCEPTION, text="redacted", error=ValueError("password=hunter2"))
+    caplog.set_level(logging.INFO, logger="surehand")
+
+    assert _told(pass_on, outcome=failure) == "redacted"
+    assert "ValueError at " in caplog.text
+    assert "hunter2" not in caplog.text
