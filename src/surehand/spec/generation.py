@@ -54,6 +54,9 @@ class _Generator(GenerateJsonSchema):
 
     def dataclass_args_schema(self, schema: core_schema.DataclassArgsSchema) -> JsonSchemaValue:
         found = super().dataclass_args_schema(schema)
+        for part in schema["fields"]:
+            if not part.get("init", True):  # the class fills it, whatever is sent
+                found["properties"].pop(part["name"], None)
         return _named(found, [(part["name"], part) for part in schema["fields"] if part.get("init", True)])
 
 

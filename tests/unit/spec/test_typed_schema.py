@@ -361,6 +361,17 @@ def test_a_dataclass_and_a_typed_dict_dump_as_json() -> None:
     assert schema_of(Movie).dump_json({"title": "x"}) == '{"title":"x"}'
 
 
+@dataclass
+class Counted:
+    x: int
+    count: int = field(init=False, default=0)
+
+
+def test_a_field_that_a_dataclass_fills_itself_is_no_argument() -> None:
+    assert list(schema_of(Counted).json_schema["properties"]) == ["x"]
+    assert valid(Counted, {"x": 1, "count": 5}).repairs == ("dropped unknown argument 'count'",)
+
+
 def test_a_default_of_another_type_is_no_warning() -> None:
     scope: dict[str, Any] = {}
     exec("def tool(a: str = None) -> None: ...", scope)
