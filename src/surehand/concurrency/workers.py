@@ -3,6 +3,12 @@
 The event loop's default executor is no place for code that may hang: its threads are joined when the loop or the
 program ends. These threads are daemons. They are reused, they end after some idle seconds, and one that was given up
 stops counting against the number that may work at a time, so that hung bodies never starve the others.
+
+One lock guards three counts. A thread is in at most one of them: *working* (with a job, or started for one), *idle*
+(waiting for one), *abandoned* (its job was given up); in none while its body waits for other bodies. Whoever moves a
+thread from one to another does it under the lock, together with the fact that decides it. A queue of the standard
+library would not do: it cannot say whether somebody is waiting to take, so that each job would cost a new thread or
+perhaps stand behind a hung one. What would change our minds: threads that can be ended from outside.
 """
 
 from __future__ import annotations
@@ -50,8 +56,10 @@ class Job(Generic[T]):
     on_start: Callable[[], None] | None = None
     """Called on the worker's thread before the body, if it had to wait for a thread; must not raise."""
     is_abandoned: bool = False
+    is_over: bool = False
+    """Whether the body has ended before anybody gave it up."""
     on_late: Callable[[Job[T]], None] | None = None
-    """Called on the worker's thread when a body that was given up has ended after all."""
+    """Called when a body that was given up has ended after all, on its thread; at once where it had ended before."""
 
 
 class Workers:
@@ -88,10 +96,11 @@ class Workers:
             if self._abandoned >= self._max_abandoned:
                 raise WorkersExhausted
             self._waiting.append(job)
+            # A thread that was notified counts as idle until it wakes, so the jobs that are to be taken count too.
             if self._idle >= len(self._waiting):
                 self._changed.notify()
             elif self._idle + self._working >= self._max_working or not self._add_thread():
-                if not self._working and not self._idle:
+                if not self._working and not self._idle:  # no thread will ever come back to take it
                     self._waiting.remove(job)
                     raise WorkersExhausted
                 job.has_waited = True
@@ -103,12 +112,22 @@ class Workers:
             if job in self._waiting:
                 self._waiting.remove(job)
                 return
-            job.on_late = on_late
-            job.is_abandoned = True
-            self._abandoned += 1
-            self._working -= 1
-            if self._waiting and self._idle + self._working < self._max_working:
-                self._add_thread()
+            # A body may end in the very moment in which its caller stops waiting. Its thread has gone on then, and
+            # must not be counted as abandoned: nobody would ever count it back.
+            if not job.is_over:
+                job.on_late = on_late
+                job.is_abandoned = True
+                self._abandoned += 1
+                self._working -= 1
+                self._replace_thread()
+                return
+        if on_late is not None:
+            on_late(job)
+
+    def _replace_thread(self) -> None:
+        """Start a thread in the place of one that stopped counting, if there is work for it."""
+        if self._waiting and self._idle + self._working < self._max_working:
+            self._add_thread()
 
     def _add_thread(self) -> bool:
         """Start one more thread; False when the system gives none, so that the work waits for those there are."""
@@ -128,13 +147,12 @@ class Workers:
         """
         with self._changed:
             self._working -= 1
-            if self._waiting and self._idle + self._working < self._max_working:
-                self._add_thread()
+            self._replace_thread()
         try:
             yield
         finally:
             with self._changed:
-                self._working += 1
+                self._working += 1  # perhaps beyond the limit: a body that has begun is not made to wait for its place
 
     def _serve(self) -> None:
         """Work until there is nothing to do; the caller has counted this thread as working."""
@@ -156,7 +174,7 @@ class Workers:
                 self._idle += 1
                 has_work = self._changed.wait(self._idle_seconds)
                 self._idle -= 1
-                if not has_work and not self._waiting:
+                if not has_work and not self._waiting:  # a job may come in between the timeout and the lock
                     return None
                 self._working += 1
             return self._waiting.popleft()
@@ -165,8 +183,10 @@ class Workers:
         """Tell whoever cares; False when this thread was replaced and has to go."""
         with self._changed:
             was_abandoned = job.is_abandoned
+            job.is_over = not was_abandoned
             if was_abandoned:
                 self._abandoned -= 1
+        # Outside the lock: both run code of others, which may start jobs itself.
         if not was_abandoned:
             job.deliver(job)
         elif job.on_late is not None:

@@ -230,3 +230,22 @@ def test_without_any_thread_from_the_system_a_job_is_refused_and_never_runs(monk
 
 def _no_thread(_: threading.Thread) -> None:
     raise RuntimeError("can't start new thread")
+
+
+def test_a_job_that_ended_while_it_was_given_up_is_not_counted_as_running() -> None:
+    workers = Workers()
+    job = _run(workers, lambda: "just in time")
+
+    workers.abandon(job)
+
+    assert workers.abandoned == 0
+
+
+def test_the_late_end_of_a_job_that_ended_while_it_was_given_up_is_told() -> None:
+    workers = Workers()
+    job = _run(workers, lambda: "just in time")
+    late: list[object] = []
+
+    workers.abandon(job, on_late=lambda ended: late.append(ended.result))
+
+    assert late == ["just in time"]
