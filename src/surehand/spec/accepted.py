@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 import collections.abc
+import functools
 import sys
 import types
 import typing
+from enum import Enum
 from typing import Any, Final, get_args, get_origin
 
 import typing_extensions
+from pydantic import BeforeValidator
 
 from surehand.spec.legacy_schema import LegacyField, is_legacy_model
 
 __all__ = ["accepted"]
 
 _CONTAINERS: Final = (list, set, frozenset, tuple, dict)
+_LITERALS: Final = (typing.Literal, typing_extensions.Literal)
 _UNIONS: Final = (typing.Union, types.UnionType)
 _MARKS: Final = (typing.Required, typing.NotRequired)
 
 
 def accepted(annotation: Any) -> Any:
-    """The annotation with every v1 model, and before Python 3.12 every ``typing.TypedDict``, in it replaced."""
+    """The annotation with what pydantic does not take replaced in it.
+
+    That is every v1 model, every Literal of enum members, and before Python 3.12 every ``typing.TypedDict``.
+    """
     if is_legacy_model(annotation):
         return typing.Annotated[Any, LegacyField(annotation)]
     if _is_old_typed_dict(annotation):
         return _modern(annotation)
-    return _rebuilt(annotation, get_origin(annotation), get_args(annotation))
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin in _LITERALS and any(isinstance(choice, Enum) for choice in arguments):
+        return _of(typing.Annotated, (annotation, BeforeValidator(functools.partial(_member_of, arguments))))
+    return _rebuilt(annotation, origin, arguments)
 
 
 def _rebuilt(annotation: Any, origin: Any, arguments: tuple[Any, ...]) -> Any:
@@ -41,6 +51,12 @@ def _rebuilt(annotation: Any, origin: Any, arguments: tuple[Any, ...]) -> Any:
     if origin in _UNIONS:
         return typing.Union[parts]  # noqa: UP007 - made of parts
     return _of(origin, parts[0] if origin in _MARKS else parts)
+
+
+def _member_of(choices: tuple[Any, ...], value: Any) -> Any:
+    """The enum member whose value was sent: of members in a Literal, pydantic shows the value and takes it not."""
+    members = (choice for choice in choices if isinstance(choice, Enum))
+    return next((one for one in members if type(one.value) is type(value) and one.value == value), value)
 
 
 def _of(origin: Any, parts: Any) -> Any:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from surehand.spec.directions import Direction
 from surehand.spec.schema import Problem
 from surehand.spec.shapes import is_object
-from surehand.spec.wording import expectation, listed, plural, received
+from surehand.spec.wording import expectation, listed, one_of, plural, received
 
 __all__ = ["problems_of"]
 
@@ -170,20 +170,22 @@ def _problem(
 ) -> Problem:
     rule: str = entry["type"]
     got = received(entry.get("input"), is_shown=shows)
-    expected = _expected(entry)
+    node = _node(directions, place)
+    expected = _expected(entry, node)
     if expected:
-        node = _node(directions, place)
         if node is not None and "null" in node.types and not node.branches and "null" not in expected:
             expected = f"{expected} or null"
         return Problem(place=place, text=f"expected {expected}, got {got}", rule=rule, expected=expected, received=got)
     return Problem(place=place, text=_text(entry, place, directions, got), rule=rule)
 
 
-def _expected(entry: Mapping[str, Any]) -> str:
+def _expected(entry: Mapping[str, Any], node: Direction | None) -> str:
     rule, ctx = entry["type"], entry.get("ctx", {})
     if rule in _EXPECTED:
         return _EXPECTED[rule]
     if rule in ("literal_error", "enum"):
+        if node is not None and node.choices and entry["loc"][-1:] != ("[key]",):
+            return one_of(node.choices)  # as the model is to write them; pydantic names them as Python does
         return (
             f"one of {ctx['expected']}" if len(ctx["expected"]) < _MAX_EXPECTED else f"one of {_cut(ctx['expected'])}"
         )

@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 from surehand.spec.shapes import is_object
 
-__all__ = ["a_list_of", "expectation", "listed", "plural", "received"]
+__all__ = ["a_list_of", "expectation", "listed", "one_of", "plural", "received"]
 
 _MAX_TEXT: Final = 60
 """The most characters of a value that are shown."""
@@ -87,6 +87,12 @@ def listed(choices: Iterable[object]) -> str:
     hidden = len(texts) - _MAX_CHOICES
     shown = ", ".join(texts[:_MAX_CHOICES])
     return f"{shown} and {hidden} more" if hidden > 0 else shown
+
+
+def one_of(choices: Iterable[object]) -> str:
+    """Allowed values as an expectation: ``one of 'a', 'b' or null``."""
+    texts = [_short(_literal(choice)) for choice in choices]
+    return f"one of {a_list_of(texts, 'or') if len(texts) <= _MAX_CHOICES else listed(choices)}"
 
 
 def _literal(value: object) -> str:

@@ -201,6 +201,35 @@ def test_an_alias_path_is_followed() -> None:
     assert values(Args, {"items": [7]}) == {"first": 7}
 
 
+class Mode(enum.Enum):
+    FAST = "fast"
+    SLOW = "slow"
+
+
+@pytest.mark.parametrize(
+    ("annotation", "given", "wanted"),
+    [
+        (Literal[Mode.FAST], "fast", Mode.FAST),
+        (Literal[Mode.FAST, "auto"], "auto", "auto"),
+        (Literal[Mode.FAST] | None, "FAST", Mode.FAST),
+        (list[Literal[Mode.FAST, Mode.SLOW]], ["slow"], [Mode.SLOW]),
+    ],
+)
+def test_the_values_of_enum_members_in_a_literal_are_taken(annotation: Any, given: Any, wanted: Any) -> None:
+    def tool(x: Any) -> Any:
+        return x
+
+    tool.__annotations__["x"] = annotation
+
+    assert delivered(tool, {"x": given}) == wanted
+
+
+def test_allowed_values_are_told_as_the_model_is_to_write_them() -> None:
+    def tool(x: Literal[Mode.FAST, True] | None) -> None: ...
+
+    assert complaints(tool, {"x": "f"}) == ["$.x: expected one of 'fast' or true or null, got the text 'f'"]
+
+
 class Chosen(BaseModel):
     size: int = Field(default=0, validation_alias=AliasChoices("size_cm", "size_mm", AliasPath("box", "size")))
 
