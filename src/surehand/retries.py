@@ -29,6 +29,7 @@ _MISTAKES: Final = (
 class Retries:
     """The attempts of one run of a node.
 
+    An exception out of a turn of tool calls is only covered where another run would repeat no call that had an effect.
     A policy without ``retry_on`` covers every exception but those that point at a mistake in the program, and those
     of Surehand that say that trying again is no use.
 
@@ -52,7 +53,7 @@ class Retries:
 
 
 def _covers(policy: RetryPolicy, error: Exception) -> bool:
-    if isinstance(error, NodeError):
+    if isinstance(error, NodeError) or getattr(error, "may_run_again", True) is False:
         return False
     if isinstance(error, ToolException) and error.retryable:
         return True

@@ -77,7 +77,8 @@ async def run_turn(calls: Sequence[Call]) -> Answers:
 
     Raises:
         BaseException: What a tool raised and the host's rule lets out, the first in call order, when all calls have
-            ended. ``tool_messages`` on it holds the answers of the whole turn.
+            ended. ``tool_messages`` on it holds the answers of the whole turn; ``may_run_again`` on it says whether
+            running the turn once more would repeat no effect.
         asyncio.CancelledError: The caller was cancelled. ``tool_messages`` on it holds the answers so far; every call
             without one is closed as cancelled.
     """
@@ -144,7 +145,16 @@ def _raise_first(calls: Iterable[Call]) -> None:
         if call.raises is not None:
             with suppress(Exception):  # an exception may refuse to carry anything
                 call.raises.tool_messages = [c.message for c in calls]  # type: ignore[attr-defined]  # evidence
+                call.raises.may_run_again = all(map(_may_run_again, calls))  # type: ignore[attr-defined]
             raise call.raises
+
+
+def _may_run_again(call: Call) -> bool:
+    """Whether a second run of the turn cannot repeat an effect of this call."""
+    tool, outcome = call.tool, call.outcome
+    if tool is None or outcome is None or call.turn.host.journal is not None:
+        return True
+    return outcome.attempts == 0 or outcome.retryable or bool(tool.options.idempotent or tool.options.read_only)
 
 
 def _closed(calls: Sequence[Call], ended: Mapping[int, Call]) -> list[ToolMessage]:

@@ -16,12 +16,13 @@ import asyncio
 import contextvars
 import inspect
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
-from surehand.concurrency import WorkersExhausted, run_in_thread, run_sync
-from surehand.control import START, Command, RunConfig, Runtime, _runtime  # pyright: ignore[reportPrivateUsage] # the engine is what sets it
+from surehand.concurrency import WorkersExhausted, finish_without_loop, run_in_thread, run_sync
+from surehand.control import START, Command, RunConfig, Runtime, _runtime  # pyright: ignore[reportPrivateUsage] - the engine is what sets it
 from surehand.errors import GraphRecursionError, NodeError
 from surehand.graph.actions import Action, Call
 from surehand.graph.channels import Write, copied
@@ -125,13 +126,13 @@ class Run:
     def step_here(self) -> Step:
         """``step`` for synchronous callers: in this thread without a loop where that can be, else through the door."""
         if self._can_stay_here():
-            return _finish(self._step(is_here=True))
+            return finish_without_loop(self._step(is_here=True))
         return run_sync(self.step)
 
     async def _step(self, *, is_here: bool) -> Step:
         before = self.snapshot
         limit = self._settings.recursion_limit or self._plan.recursion_limit
-        if before.step >= limit:
+        if before.step >= limit:  # asked before the step, so that what was reached is a whole state
             raise GraphRecursionError(limit=limit, state=self.result)
         updates = await self._execute(before, is_here=is_here)
         after = await self._follow(before, updates, is_here=is_here)
@@ -142,6 +143,7 @@ class Run:
         """Whether no part of the next step has to wait for an event loop."""
         tasks = self.snapshot.tasks
         branches = (branch for task in tasks for branch in self._plan.branches.get(task.node, ()))
+        # Siblings run together, which takes a loop; one after the other they would take the sum of their times.
         if len(tasks) > 1 or any(branch.path.here is None for branch in branches):
             return False
         nodes = [self._plan.nodes[task.node] for task in tasks if task is not ENTRY]
@@ -165,16 +167,19 @@ class Run:
         """Run a node until it succeeds or its retry policy says stop; the exception gets a note that names the node."""
         node = self._plan.nodes[task.node]
         retries = Retries(node.retry)
+        inner: Run | None = None
         while True:
             try:
                 if node.subgraph is not None:
-                    return await self._run_subgraph(before, task, node, node.subgraph, is_here=is_here)
+                    inner = inner or self._inner_run(before, task, node.subgraph)  # goes on where it failed
+                    return await self._run_subgraph(before, node, inner, node.subgraph, is_here=is_here)
                 seen, returned = await self._attempt(before, task, node, is_here=is_here)
                 break
             except Exception as error:  # whatever the host's node raises goes on as it is
                 delay = retries.delay_after(error)
                 if delay is None:
-                    error.add_note(f"In node {node.name!r} of graph {self._plan.name!r}, step {before.step + 1}.")
+                    with suppress(Exception):  # an exception may refuse to carry anything
+                        error.add_note(f"In node {node.name!r} of graph {self._plan.name!r}, step {before.step + 1}.")
                     raise
             await _pause(delay, is_here=is_here)
         update = read_update(node.name, returned, seen=seen, values=before.values, state=self._plan.state)
@@ -192,6 +197,7 @@ class Run:
     async def _call(self, action: Action, given: object, runtime: Runtime, *, is_here: bool) -> object:
         config = self._settings.config.copy()
         if is_here:
+            # A copy, because this is the caller's own thread: what a node sets in its context must not stay behind there.
             context = contextvars.copy_context()
             context.run(_runtime.set, runtime)
             return await _settled(context.run(cast("Call", action.here), given, config), is_here=True)
@@ -209,14 +215,15 @@ class Run:
             ) from error
         return await _settled(returned, is_here=False)
 
-    async def _run_subgraph(self, before: Snapshot, task: Task, node: Node, plan: Plan, *, is_here: bool) -> Update:
-        """Run a graph that is a node; its nodes' writes of the keys that both graphs have are the update."""
+    def _inner_run(self, before: Snapshot, task: Task, plan: Plan) -> Run:
         settings = replace(self._settings, store=self._store)
-        if task.arg is WHOLE_STATE:
-            values = values_for_subgraph(self._plan.state, before.values, plan.state)
-            inner = Run(plan, settings, values, is_nested=True)
-        else:
-            inner = Run.from_input(plan, settings, task.arg, is_nested=True)
+        if task.arg is not WHOLE_STATE:
+            return Run.from_input(plan, settings, task.arg, is_nested=True)
+        values = values_for_subgraph(self._plan.state, before.values, plan.state)
+        return Run(plan, settings, values, is_nested=True)
+
+    async def _run_subgraph(self, before: Snapshot, node: Node, inner: Run, plan: Plan, *, is_here: bool) -> Update:
+        """Run a graph that is a node; its nodes' writes of the keys that both graphs have are the update."""
         if is_here:
             drive_here(inner)
         else:
@@ -254,7 +261,7 @@ class Run:
         """The snapshot after a step: its updates merged, and what they and the edges lead to."""
         sources = list(dict.fromkeys(update.node for update in updates)) or [START]
         values = self._merge(before.values, updates, sources)
-        if self.for_parent:
+        if self.for_parent:  # the graph around this one takes over, whatever the edges here say
             return Snapshot(step=before.step + 1, values=values, tasks=())
         targets = await self._targets(sources, values, step=before.step + 1, is_here=is_here)
         commanded = [(update.node, target) for update in updates for target in update.targets]
@@ -265,6 +272,8 @@ class Run:
     def _merge(self, values: Values, updates: Sequence[Update], sources: Sequence[str]) -> Values:
         writes = [write for update in updates for write in update.writes]
         if self._is_nested:
+            # Writes and not values go to the graph around this one: its reducers have to see what was added, and a
+            # value that began as theirs would be merged with itself.
             self.writes += writes
             self.for_parent += [command for update in updates for command in update.for_parent]
         if not writes:
@@ -309,16 +318,6 @@ def drive_here(run: Run) -> None:
     """Run to the end, from synchronous code."""
     while not run.is_over:
         run.step_here()
-
-
-def _finish(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that never waits to its end, without an event loop."""
-    try:
-        coroutine.send(None)
-    except StopIteration as end:
-        return cast("T", end.value)
-    coroutine.close()
-    raise RuntimeError("A step that was to stay in the caller's thread waited for an event loop.")
 
 
 async def _settled(result: object, *, is_here: bool) -> object:

@@ -13,6 +13,7 @@ from surehand.errors import GraphDefinitionError, GraphRecursionError, InputErro
 from surehand.graph import END, START, Command, CompiledGraph, MessagesState, Send, StateGraph, add_messages
 from surehand.graph.actions import NodeAction
 from surehand.messages import AIMessage, RemoveMessage
+from surehand.policy import RetryPolicy
 from surehand.stores import InMemoryStore, Store
 
 
@@ -199,3 +200,24 @@ def test_the_limit_of_steps_holds_inside_a_subgraph(door: str) -> None:
 def test_a_subgraph_has_a_path_to_the_end_of_its_own() -> None:
     inner = StateGraph(Inner).add_node("a", lambda state: {"log": ["a"]}).add_edge(START, "a").add_edge("a", END)
     assert outer_of(inner.compile(), lambda state: {"log": ["outer"]}).invoke({})["log"] == ["a", "outer"]
+
+
+@both_doors
+def test_a_retried_subgraph_goes_on_where_it_failed(door: str) -> None:
+    ran: list[str] = []
+
+    def pay(_: Inner) -> dict[str, Any]:
+        ran.append("pay")
+        return {"log": ["paid"]}
+
+    def flaky(_: Inner) -> dict[str, Any]:
+        ran.append("flaky")
+        if ran.count("flaky") == 1:
+            raise ConnectionError("reset")
+        return {"log": ["done"]}
+
+    policy = RetryPolicy(initial_interval=0.001)
+    graph = StateGraph(Outer).add_node("inner", inner_of(pay, flaky), retry=policy).add_edge(START, "inner").compile()
+
+    assert invoke(door, graph, {})["log"] == ["paid", "done"]
+    assert ran == ["pay", "flaky", "flaky"]

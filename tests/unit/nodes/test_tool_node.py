@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 import pytest
 
 from surehand import (
     END,
+    START,
     AIMessage,
     BaseTool,
     Command,
     HumanMessage,
+    MessagesState,
     OptionError,
+    RetryPolicy,
+    StateGraph,
     ToolMessage,
     ToolNode,
     ToolOptions,
@@ -22,6 +27,7 @@ from surehand import (
     tool,
     tools_condition,
 )
+from surehand.calls import MemoryJournal
 from surehand.errors import InputError, ToolDefinitionError
 
 
@@ -225,3 +231,37 @@ def test_calls_that_cannot_be_read_are_routed_to_the_node_and_answered() -> None
     message = _call("add", '{"a": 1')
     assert tools_condition([message]) == "tools"
     assert ToolNode([add]).invoke([message])[0].status == "error"
+
+
+@pytest.mark.parametrize(
+    ("options", "journal", "ran"),
+    [
+        ({}, None, ["pay", "flaky"]),
+        ({"idempotent": True}, None, ["pay", "flaky", "pay", "flaky"]),
+        ({}, MemoryJournal(), ["pay", "flaky"]),
+    ],
+)
+def test_a_retry_of_the_node_never_runs_a_finished_effect_again(options: Any, journal: Any, ran: list[str]) -> None:
+    seen: list[str] = []
+
+    @tool(**options)
+    def pay() -> str:
+        """Pay."""
+        seen.append("pay")
+        return "paid"
+
+    @tool(read_only=True)
+    def flaky() -> str:
+        """Fail once."""
+        seen.append("flaky")
+        if seen.count("flaky") == 1:
+            raise ConnectionError("reset")
+        return "read"
+
+    node = ToolNode([pay, flaky], handle_tool_errors=False, journal=journal, max_concurrency=1)
+    builder = StateGraph(MessagesState).add_node("tools", node, retry=RetryPolicy(initial_interval=0.001))
+    turn = AIMessage(id="m", tool_calls=[{"id": "1", "name": "pay"}, {"id": "2", "name": "flaky"}])
+    with suppress(ConnectionError):
+        builder.add_edge(START, "tools").compile().invoke({"messages": [turn]})
+
+    assert seen == ran
