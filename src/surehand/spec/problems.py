@@ -213,8 +213,9 @@ def _text(entry: Mapping[str, Any], place: tuple[str | int, ...], directions: Ma
         return f"{_CONSTRAINTS[rule](ctx)}, got {got}"
     if rule.startswith("union_tag"):
         return _tag_text(ctx, _tags(directions, place))
-    said = str(ctx.get("error", "")).strip() if rule in _SPOKEN else ""
-    return said or f"{_sentence(entry['msg']) or 'is not accepted'}, got {got}"
+    if rule in _SPOKEN:
+        return str(ctx.get("error", "")).strip() or f"is not accepted, got {got}"
+    return f"{_sentence(entry['msg']) or 'is not accepted'}, got {got}"
 
 
 def _tag_text(ctx: Mapping[str, Any], tags: str) -> str:

@@ -296,7 +296,7 @@ def test_a_validator_without_a_text_still_says_something() -> None:
         def never(cls, value: int) -> int:
             raise ValueError
 
-    assert "got the number 1" in complaints(Args, {"a": 1})[0]
+    assert complaints(Args, {"a": 1}) == ["$.a: is not accepted, got the number 1"]
 
 
 def test_other_exceptions_of_a_validator_get_out() -> None:
