@@ -1,7 +1,13 @@
 """Where threads and event loops meet: the sync door, the worker threads, the clock."""
 
 from surehand.concurrency.clock import SYSTEM_CLOCK, Clock
-from surehand.concurrency.doors import entered_by_sync_door, has_running_loop, run_sync, run_without_loop
+from surehand.concurrency.doors import (
+    entered_by_sync_door,
+    finish_without_loop,
+    has_running_loop,
+    run_sync,
+    run_without_loop,
+)
 from surehand.concurrency.workers import (
     Job,
     Workers,
@@ -20,6 +26,7 @@ __all__ = [
     "WorkersExhausted",
     "deliver_to_loop",
     "entered_by_sync_door",
+    "finish_without_loop",
     "has_running_loop",
     "run_in_thread",
     "run_sync",

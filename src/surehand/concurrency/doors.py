@@ -4,6 +4,11 @@ With no event loop in the calling thread, the coroutine runs on a loop that this
 many small calls does not pay for a new loop each time. Inside a running loop (a notebook, a callback of a web server)
 it runs on a background loop with the caller's context variables, while the caller's own loop is blocked: a warning
 says so once.
+
+``asyncio.run`` makes and closes a loop for every call, which costs more than the call of a small tool, and refuses to
+run inside another loop. To patch asyncio so that loops nest is no way: it changes the host's loop for everybody.
+What is left to get right is who ends the loops. A kept loop ends with its thread, the background loop with the program,
+and a child process, which inherits the file descriptors of both, forgets them without closing.
 """
 
 from __future__ import annotations
@@ -22,7 +27,7 @@ from typing import Any, Final, TypeVar, cast
 
 from surehand.concurrency.workers import served_here
 
-__all__ = ["entered_by_sync_door", "has_running_loop", "run_sync", "run_without_loop"]
+__all__ = ["entered_by_sync_door", "finish_without_loop", "has_running_loop", "run_sync", "run_without_loop"]
 
 T = TypeVar("T")
 
@@ -42,7 +47,7 @@ def run_sync(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
     served = served_here()
     if served is None:
         return _run_sync(make)
-    with served.waiting():
+    with served.waiting():  # this thread is a worker, and what it waits for may need one too
         return _run_sync(make)
 
 
@@ -82,7 +87,7 @@ def has_running_loop() -> bool:
 
 
 def run_without_loop(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run a coroutine that never waits, in this thread and without any loop.
+    """Run a coroutine that never waits, in this thread and without any loop, and in a copy of the context.
 
     What runs in it may start loops of its own, as synchronous code may.
 
@@ -92,20 +97,29 @@ def run_without_loop(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
 
     def drive() -> T:
         _is_sync.set(True)
-        coroutine = make()
-        try:
-            coroutine.send(None)
-        except StopIteration as end:
-            return cast("T", end.value)
-        coroutine.close()
-        raise RuntimeError("a coroutine that must not wait did wait")
+        return finish_without_loop(make())
 
     return contextvars.copy_context().run(drive)
+
+
+def finish_without_loop(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that never waits to its end, in this thread, this context and without any loop.
+
+    Raises:
+        RuntimeError: The coroutine waits for something after all.
+    """
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return cast("T", end.value)
+    coroutine.close()
+    raise RuntimeError(f"{coroutine!r} waited, where nothing may wait: there is no event loop to wake it.")
 
 
 def _run_kept(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run on the loop that this thread keeps (asyncio.Runner does the same for three times the cost)."""
     loop = _kept_loop()
+    # The caller's own context must not learn that it is behind the door: other work in it is not.
     context = contextvars.copy_context()
     context.run(_is_sync.set, True)
     task = loop.create_task(make(), context=context)
@@ -126,6 +140,7 @@ class _Kept:
         self.loop = asyncio.new_event_loop()
 
     def __del__(self) -> None:
+        # A thread's local values die with it, which is the one notice that a library gets of a thread's end.
         if not self.loop.is_closed():
             self.loop.run_until_complete(self.loop.shutdown_asyncgens())
             self.loop.close()
@@ -155,7 +170,7 @@ def _background_loop() -> _BackgroundLoop:
 
 
 def _warn_once() -> None:
-    global _has_warned  # noqa: PLW0603
+    global _has_warned  # noqa: PLW0603 - said once a process; two threads that say it at once do no harm
     if not _has_warned:
         _has_warned = True
         warnings.warn(
@@ -177,7 +192,7 @@ class _BackgroundLoop:
     def _serve(self) -> None:
         _threads.is_background = True
         asyncio.set_event_loop(self.loop)
-        while not self._is_stopped():
+        while not self._is_stopped():  # taken up again for the other callers
             pass
         self.loop.run_until_complete(self.loop.shutdown_asyncgens())
 
@@ -200,11 +215,13 @@ class _BackgroundLoop:
             tasks.append(task)
             task.add_done_callback(lambda done: _hand_over(done, result))
 
+        # The task is made in the loop's own thread: loops are not safe to touch from others, but for this one method.
         self.loop.call_soon_threadsafe(start)
         try:
             return result.result()
         except BaseException:
-            if not result.done():  # the caller was interrupted while waiting: nothing may go on unattended
+            # Either the coroutine raised, or Ctrl-C struck this thread while it waited.
+            if not result.done():  # nothing may go on unattended
                 self.loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
             raise
 
@@ -234,6 +251,7 @@ def _close_at_exit() -> None:
 def _forget_after_fork() -> None:
     """A child process shares its parent's selectors: it must make loops of its own."""
     global _threads, _background, _lock
+    # The lock may have been held by a thread that the child does not have, and would then never be free.
     if (kept := getattr(_threads, "kept", None)) is not None:
         _inherited.append(kept)
     _threads, _background, _lock = threading.local(), None, threading.Lock()

@@ -197,7 +197,7 @@ class Run:
     async def _call(self, action: Action, given: object, runtime: Runtime, *, is_here: bool) -> object:
         config = self._settings.config.copy()
         if is_here:
-            # A copy, because this is the caller's own thread: what a node sets in its context must not stay behind there.
+            # A copy: in the caller's own thread, what a node sets in its context must not stay behind.
             context = contextvars.copy_context()
             context.run(_runtime.set, runtime)
             return await _settled(context.run(cast("Call", action.here), given, config), is_here=True)

@@ -99,7 +99,12 @@ def test_a_given_up_bodys_late_end_is_reported_and_counted_off() -> None:
     release, reported = threading.Event(), threading.Event()
     late: list[Job[object]] = []
     hung = _hang(workers, release)
-    workers.abandon(hung, on_late=lambda job: (late.append(job), reported.set()))
+
+    def report(job: Job[object]) -> None:
+        late.append(job)
+        reported.set()
+
+    workers.abandon(hung, on_late=report)
     release.set()
 
     assert reported.wait(5)
@@ -244,8 +249,8 @@ def test_a_job_that_ended_while_it_was_given_up_is_not_counted_as_running() -> N
 def test_the_late_end_of_a_job_that_ended_while_it_was_given_up_is_told() -> None:
     workers = Workers()
     job = _run(workers, lambda: "just in time")
-    late: list[object] = []
+    late: list[Job[object]] = []
 
-    workers.abandon(job, on_late=lambda ended: late.append(ended.result))
+    workers.abandon(job, on_late=late.append)
 
-    assert late == ["just in time"]
+    assert [ended.result for ended in late] == ["just in time"]
