@@ -18,6 +18,7 @@ from surehand.calls.endings import classify, governed, misfit, timed_out
 from surehand.calls.forms import MAX_ITEMS
 from surehand.calls.injection import injected_values
 from surehand.calls.redact import leaf_errors
+from surehand.calls.typed import typed
 from surehand.concurrency import Job, deliver_to_loop, has_running_loop, run_sync, when_started, workers
 from surehand.control import is_command
 from surehand.errors import ToolDefinitionError, shown
@@ -67,6 +68,14 @@ async def _until_final(call: Call, started: float) -> tuple[_Ended, int]:
         announce(call, CallRetried, attempt=number, delay_s=delay, error=ended.failure.error)
         await _pause(call, delay)
         number += 1
+        call = _afresh(call)
+
+
+def _afresh(call: Call) -> Call:
+    """The call with typed arguments of its own: an attempt that failed may have changed those it was given."""
+    with suppress(Exception):  # a validator of the host's that passed once
+        return call._replace(values=typed(call, call.tool).values) if call.tool else call
+    return call
 
 
 async def _pause(call: Call, delay: float) -> None:

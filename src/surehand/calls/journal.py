@@ -33,7 +33,7 @@ class CallKey:
     def idempotency_key(self) -> str:
         """The same for every attempt, resume and process; another for any other call."""
         parts = (self.thread_id, self.message_id, str(self.position), self.call_id, self.tool, self.digest)
-        return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:32]
+        return hashlib.sha256("\x1f".join(parts).encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 def digest_of(arguments: Any) -> str:

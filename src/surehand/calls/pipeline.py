@@ -19,14 +19,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final
 
-from surehand.arguments import validate_arguments
 from surehand.calls.announce import announce, log_fault
 from surehand.calls.answer import answer, render
 from surehand.calls.attempt import attempt
 from surehand.calls.call import Call
 from surehand.calls.endings import failed, internal
+from surehand.calls.typed import typed
+from surehand.concurrency import run_in_thread
 from surehand.errors import InvalidArguments, MalformedArguments, shown
 from surehand.events import CallStarted
 from surehand.grammar import parse_arguments
@@ -87,13 +89,7 @@ def validate(call: Call) -> Call:
     if tool is None:
         return call
     try:
-        valid = validate_arguments(
-            tool.spec.schema,
-            call.arguments,
-            tool=tool.spec.name,
-            injected=tool.injected,
-            strict=bool(tool.options.destructive),
-        )
+        valid = typed(call, tool)
     except InvalidArguments as error:
         return failed(call, FailureKind.INVALID_ARGUMENTS, error.for_model(), error=error)
     except Exception as error:  # noqa: BLE001 - a validator is the host's code and may raise anything
@@ -124,7 +120,8 @@ async def _verdict(call: Call) -> bool | str:
     approve = call.turn.host.approve
     if approve is None:
         return f"The tool {call.name!r} needs a human's approval, and nobody can be asked here."
-    verdict = approve(call.name, call.values)
+    ask = partial(approve, call.name, call.values)
+    verdict = ask() if inspect.iscoroutinefunction(approve) else await run_in_thread(ask)  # a human takes his time
     return await verdict if inspect.isawaitable(verdict) else verdict
 
 

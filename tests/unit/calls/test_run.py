@@ -424,3 +424,50 @@ def test_what_a_body_raises_when_its_time_is_up_is_still_a_timeout() -> None:
 
     (answer,) = ToolNode([clumsy]).invoke([_turn("clumsy")])
     assert answer.outcome.kind == "timeout"
+
+
+def test_every_attempt_gets_the_arguments_as_the_model_sent_them() -> None:
+    seen: list[dict[str, int]] = []
+
+    @tool(retry=RetryPolicy(initial_interval=0.001))
+    def fill(box: dict[str, int]) -> str:
+        """Change what it was given, and fail once."""
+        seen.append(dict(box))
+        box["extra"] = 1
+        if len(seen) == 1:
+            raise ToolException("busy", retryable=True)
+        return "ok"
+
+    ToolNode([fill]).invoke([AIMessage(tool_calls=[{"id": "c", "name": "fill", "args": {"box": {"a": 1}}}])])
+    assert seen == [{"a": 1}, {"a": 1}]
+
+
+def test_a_human_who_thinks_holds_up_no_other_call() -> None:
+    answered = threading.Event()
+
+    def approve(_: str, __: Any) -> bool:
+        return answered.wait(5)
+
+    @tool(requires_approval=True)
+    def pay() -> str:
+        """Pay."""
+        return "paid"
+
+    @tool
+    async def other() -> str:
+        """End while the human thinks."""
+        answered.set()
+        return "other"
+
+    answers = ToolNode([pay, other], approve=approve).invoke([_turn("pay", "other")])
+    assert [answer.content for answer in answers] == ["paid", "other"]
+
+
+def test_an_id_that_is_no_proper_text_still_has_an_idempotency_key() -> None:
+    @tool
+    def key(context: ToolContext) -> str:
+        """Tell the key."""
+        return context.idempotency_key
+
+    (answer,) = ToolNode([key]).invoke([AIMessage(tool_calls=[{"id": "\ud800", "name": "key", "args": {}}])])
+    assert len(answer.content) == 32
