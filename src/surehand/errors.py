@@ -32,6 +32,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from surehand.wording import clipped
+
 __all__ = [
     "ApprovalRequired",
     "Complaint",
@@ -64,7 +66,7 @@ def shown(value: object, limit: int = 80) -> str:
         text = repr(value)
     except Exception:  # noqa: BLE001 - a broken __repr__ of the host's object must not hide the real error
         text = f"<{type(value).__name__}, repr failed>"
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+    return clipped(text, limit)
 
 
 class SurehandError(Exception):

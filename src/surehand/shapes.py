@@ -1,11 +1,17 @@
-"""Questions about foreign JSON, asked so that type checkers understand the answer."""
+"""Values whose shape nobody promises: foreign JSON, and what hosts hand in.
+
+Answers come in a form that type checkers understand; nothing here raises. ``isinstance`` would answer too, but leaves a
+checker in strict mode with containers of unknown items, and so with an ignore at every use.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeGuard
+from typing import Any, Final, TypeGuard, cast
 
-__all__ = ["is_array", "is_object", "is_pair"]
+__all__ = ["is_array", "is_object", "is_pair", "is_same", "items_of", "mapping_of"]
+
+_NOTHING: Final[Mapping[str, Any]] = {}
 
 
 def is_object(value: object) -> TypeGuard[Mapping[str, Any]]:
@@ -21,3 +27,23 @@ def is_array(value: object) -> TypeGuard[list[Any]]:
 def is_pair(value: object) -> TypeGuard[tuple[Any, Any]]:
     """Whether the value is a tuple of two."""
     return isinstance(value, tuple) and len(value) == 2  # noqa: PLR2004 - a pair  # pyright: ignore[reportUnknownArgumentType] - only its length counts
+
+
+def mapping_of(value: object) -> Mapping[str, Any]:
+    """The value if it is a mapping, else an empty one."""
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else _NOTHING
+
+
+def items_of(value: object) -> list[Any]:
+    """The items of a list or tuple, in a new list; of anything else none."""
+    return list(cast("list[Any]", value)) if isinstance(value, list | tuple) else []
+
+
+def is_same(left: object, right: object) -> bool:
+    """Whether two values are one, or equal as far as they can tell; False where comparing them fails."""
+    if left is right:
+        return True
+    try:
+        return bool(left == right)
+    except Exception:  # noqa: BLE001 - an __eq__ of the host's (arrays, frames) may raise anything, and then says nothing
+        return False

@@ -29,9 +29,9 @@ from surehand.messages import (
     ToolCallChunk,
     ToolMessage,
     convert_to_messages,
-    mapping_of,
     repair_transcript,
 )
+from surehand.shapes import mapping_of
 
 __all__ = ["MessageStream", "read_message", "read_reply", "usage_of", "write_answers", "write_messages"]
 

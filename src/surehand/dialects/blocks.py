@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from surehand.messages import mapping_of
+from surehand.shapes import mapping_of
 
 __all__ = ["anthropic_block", "openai_block"]
 

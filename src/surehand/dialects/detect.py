@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from surehand.dialects import anthropic_messages, openai_chat
-from surehand.messages import Message, ToolMessage, items_of, mapping_of
+from surehand.messages import Message, ToolMessage
+from surehand.shapes import items_of, mapping_of
 
 __all__ = ["Dialect", "dialect_of"]
 

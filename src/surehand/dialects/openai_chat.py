@@ -30,12 +30,11 @@ from surehand.messages import (
     ToolCallChunk,
     ToolMessage,
     convert_to_messages,
-    items_of,
-    mapping_of,
     new_call_id,
     repair_transcript,
     text_of,
 )
+from surehand.shapes import items_of, mapping_of
 
 __all__ = ["ChatStream", "read_message", "read_reply", "usage_of", "write_answers", "write_messages"]
 

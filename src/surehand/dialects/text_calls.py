@@ -14,7 +14,8 @@ from typing import Any, Final
 
 from surehand.errors import MalformedArguments
 from surehand.grammar import parse_arguments, parse_value
-from surehand.messages import ToolCall, items_of, mapping_of, new_call_id
+from surehand.messages import ToolCall, new_call_id
+from surehand.shapes import items_of, mapping_of
 
 __all__ = ["read_text_calls"]
 

@@ -14,7 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from surehand.errors import shown
-from surehand.messages import AIMessage, Content, ToolCall, is_empty, items_of, json_form, mapping_of
+from surehand.messages import AIMessage, Content, ToolCall, is_empty, json_form
+from surehand.shapes import items_of, mapping_of
+from surehand.wording import clipped
 
 __all__ = [
     "NO_OUTPUT",
@@ -70,7 +72,7 @@ def sendable_arguments(call: ToolCall) -> dict[str, Any]:
     if fields or is_empty(args):
         return dict(fields)
     text = args if isinstance(args, str) else shown(args, _PREVIEW)
-    return {"_raw": clean_text(text if len(text) <= _PREVIEW else f"{text[: _PREVIEW - 1]}…")}
+    return {"_raw": clean_text(clipped(text, _PREVIEW))}
 
 
 def sendable_arguments_text(call: ToolCall) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 
 from surehand.control import END, START
 from surehand.errors import GraphDefinitionError
 from surehand.graph.plan import Plan
+from surehand.wording import did_you_mean
 
 __all__ = ["check_plan"]
 
@@ -49,10 +49,7 @@ def _links(plan: Plan) -> Iterator[tuple[str, str, str]]:
 def _check_name(plan: Plan, name: str, what: str, *, also: str) -> None:
     if name in plan.nodes or name == also:
         return
-    near = get_close_matches(str(name), plan.nodes, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    if name in (START, END):
-        hint = " Edges go from START and to END."
+    hint = " Edges go from START and to END." if name in (START, END) else did_you_mean(name, plan.nodes)
     raise GraphDefinitionError(
         problem=f"{what} {name!r}, which is no node of the graph {plan.name!r}",
         remedy=f"Expected one of: {', '.join([*plan.nodes, 'START' if also == START else 'END'])}.{hint}",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any, Final, TypeAlias, cast
 
 from pydantic import BaseModel, ValidationError
@@ -17,6 +16,8 @@ from surehand.control import START
 from surehand.errors import InputError, NodeError
 from surehand.graph.channels import MISSING, Channel, Write, copied, refusal
 from surehand.messages import Message
+from surehand.shapes import is_same
+from surehand.wording import did_you_mean
 
 __all__ = ["MESSAGES", "ROOT", "MappingState", "ModelState", "RecordState", "RootState", "State", "Values"]
 
@@ -197,13 +198,11 @@ class MappingState(State):
         return writes
 
     def _unknown_key(self, source: str, key: object) -> InputError | NodeError:
-        near = get_close_matches(str(key), self.channels, n=1)
-        hint = f" Did you mean {near[0]!r}?" if near else ""
         return refusal(
             source,
             problem=f"The {'input' if source == START else 'update'} has a key that {self.label} does not have",
             value=key,
-            remedy=f"The keys are: {', '.join(self.channels)}.{hint}",
+            remedy=f"The keys are: {', '.join(self.channels)}.{did_you_mean(key, self.channels)}",
         )
 
 
@@ -223,7 +222,7 @@ class ObjectState(MappingState):
         writes: list[Write] = []
         for name in self._given_fields(returned):
             value = getattr(returned, name)
-            if before is None or not _is_same(value, getattr(before, name)):
+            if before is None or not is_same(value, getattr(before, name)):
                 handed = getattr(seen, name, None)
                 writes += _unless_handed_back(self.write(source, name, value), handed, self.channels[name], values)
         return writes
@@ -299,7 +298,7 @@ def _unless_handed_back(write: Write, handed: object, channel: Channel, values: 
     is_own = channel.reducer is None or channel.holds_messages
     if is_own or write.value is not handed or copied(handed) is handed:
         return [write]
-    if _is_same(handed, values.get(write.key)):
+    if is_same(handed, values.get(write.key)):
         return []
     raise NodeError(
         node=write.source,
@@ -314,12 +313,3 @@ def _complaints(error: Exception) -> str:
         return str(error)
     complaints = error.errors(include_url=False, include_context=False)
     return "; ".join(f"{'.'.join(['$', *map(str, each['loc'])])}: {each['msg']}" for each in complaints)
-
-
-def _is_same(left: object, right: object) -> bool:
-    if left is right:
-        return True
-    try:
-        return bool(left == right)
-    except Exception:  # noqa: BLE001 - an __eq__ of the host's (arrays, frames) that fails says nothing
-        return False

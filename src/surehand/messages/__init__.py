@@ -23,8 +23,8 @@ from surehand.messages.coercion import convert_to_messages
 from surehand.messages.content import Content, text_of
 from surehand.messages.fields import core_schema_of
 from surehand.messages.finish import FinishReason, finish_reason_of
+from surehand.messages.json_form import json_form
 from surehand.messages.reducer import add_messages
-from surehand.messages.shapes import items_of, json_form, mapping_of
 from surehand.messages.stored import message_from_dict, message_to_dict
 from surehand.messages.transcripts import (
     ProblemKind,
@@ -64,9 +64,7 @@ __all__ = [
     "core_schema_of",
     "finish_reason_of",
     "is_empty",
-    "items_of",
     "json_form",
-    "mapping_of",
     "message_from_dict",
     "message_to_dict",
     "new_call_id",

@@ -10,6 +10,7 @@ from surehand.errors import InputError, OptionError
 from surehand.messages.content import Content, text_of
 from surehand.messages.printing import title_lines
 from surehand.outcomes import Outcome
+from surehand.shapes import is_same
 
 __all__ = [
     "REMOVE_ALL_MESSAGES",
@@ -123,7 +124,7 @@ class Message:
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
-        return all(_is_same(getattr(self, field), getattr(other, field)) for field in self._fields)
+        return all(is_same(getattr(self, field), getattr(other, field)) for field in self._fields)
 
     __hash__ = None  # type: ignore[assignment]  # holds dicts
 
@@ -269,15 +270,6 @@ def _check(kind: str, content: object, name: object, message_id: object) -> None
 def is_empty(value: object) -> bool:
     """Whether a field holds nothing worth showing or storing; a zero and False are something."""
     return value is None or (isinstance(value, str | list | dict | tuple) and not value)
-
-
-def _is_same(left: object, right: object) -> bool:
-    if left is right:
-        return True
-    try:
-        return bool(left == right)
-    except Exception:  # noqa: BLE001 - an artifact's own __eq__ (arrays, frames) must not break a comparison of messages
-        return False
 
 
 def _slots(message: Message) -> list[str]:

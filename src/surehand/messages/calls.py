@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from surehand.errors import MalformedArguments
 from surehand.grammar import parse_arguments
-from surehand.messages.shapes import mapping_of
+from surehand.shapes import mapping_of
 
 __all__ = ["Calls", "InvalidToolCall", "ToolCall", "ToolCallChunk", "new_call_id", "read_calls"]
 

@@ -15,8 +15,8 @@ from surehand.errors import InputError
 from surehand.messages.ai import AIMessage
 from surehand.messages.base import HumanMessage, Message, RemoveMessage, SystemMessage, ToolMessage, is_empty
 from surehand.messages.calls import new_call_id
-from surehand.messages.shapes import items_of, mapping_of
 from surehand.messages.stored import is_stored, message_from_dict
+from surehand.shapes import items_of, mapping_of
 
 __all__ = ["convert_to_messages"]
 

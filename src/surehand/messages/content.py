@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from surehand.messages.shapes import items_of, mapping_of
+from surehand.shapes import items_of, mapping_of
 
 __all__ = ["Content", "text_of"]
 

@@ -9,8 +9,9 @@ from surehand.errors import InputError
 from surehand.messages.ai import AIMessage, AIMessageChunk
 from surehand.messages.base import HumanMessage, Message, RemoveMessage, SystemMessage, ToolMessage, is_empty
 from surehand.messages.calls import Calls
-from surehand.messages.shapes import json_form, mapping_of
+from surehand.messages.json_form import json_form
 from surehand.outcomes import FailureKind, Outcome
+from surehand.shapes import mapping_of
 
 __all__ = ["VERSION", "is_stored", "message_from_dict", "message_to_dict"]
 

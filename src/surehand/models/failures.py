@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from surehand.errors import ModelError, shown
+from surehand.wording import clipped
 
 __all__ = ["Address", "bad_reply", "is_transport_error", "missing_key", "sdk_failure"]
 
@@ -98,4 +99,4 @@ def _said(error: Exception) -> str:
             inner = cast("Mapping[str, Any]", body)
             body = inner.get("error", inner.get("message"))
     text = body if isinstance(body, str) and body else str(error) or type(error).__name__
-    return text if len(text) <= MAX_MESSAGE else f"{text[: MAX_MESSAGE - 1]}…"
+    return clipped(text, MAX_MESSAGE)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -26,6 +25,7 @@ from surehand.nodes.parameters import Parameter, parameters_of, takes_whole_stat
 from surehand.nodes.window import fields_of, window
 from surehand.policy import RetryPolicy
 from surehand.retries import Retries
+from surehand.wording import did_you_mean
 
 __all__ = ["FunctionNode"]
 
@@ -177,8 +177,7 @@ class FunctionNode:
             return freeze(self._checked(parameter, fields[key], what=f"the state's {key!r}"), place=key)
         if parameter.has_default:
             return parameter.default
-        near = difflib.get_close_matches(key, [name for name in fields if self._may_read(name)], n=3)
-        hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+        hint = did_you_mean(key, filter(self._may_read, fields), most=3)
         raise self._fault(
             f"its parameter {key!r} cannot be filled, the state has no key {key!r}",
             f"Add the key to the state, or give the parameter a default.{hint}",

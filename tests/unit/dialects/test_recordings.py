@@ -14,7 +14,8 @@ import pytest
 
 from support.data import committed_data, full_data, read_lines
 from surehand.dialects import anthropic_messages, openai_chat
-from surehand.messages import AIMessage, AIMessageChunk, Message, check_transcript, convert_to_messages, items_of
+from surehand.messages import AIMessage, AIMessageChunk, Message, check_transcript, convert_to_messages
+from surehand.shapes import items_of
 
 Record = dict[str, Any]
 ReadCall = tuple[str | None, str, Any]

@@ -1,4 +1,4 @@
-"""Foreign JSON, whose shape nobody promises."""
+"""The JSON form of values that may have none."""
 
 from __future__ import annotations
 
@@ -8,33 +8,30 @@ from typing import Any, Final, cast
 from pydantic_core import to_jsonable_python
 
 from surehand.errors import shown
+from surehand.shapes import items_of, mapping_of
 
-__all__ = ["items_of", "json_form", "mapping_of"]
+__all__ = ["json_form"]
 
-_NOTHING: Mapping[str, Any] = {}
 _MAX_DEPTH: Final = 200
+"""Containers inside containers, beyond which a value is only shown."""
 _PREVIEW: Final = 200
-
-
-def mapping_of(value: object) -> Mapping[str, Any]:
-    """The value if it is a mapping, else an empty one."""
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else _NOTHING
-
-
-def items_of(value: object) -> list[Any]:
-    """The items of a list or tuple; of anything else none."""
-    return list(cast("list[Any]", value)) if isinstance(value, list | tuple) else []
+"""Characters of a value that is only shown."""
 
 
 def json_form(value: object) -> Any:
     """The value as JSON, or as what comes nearest; a copy that nobody else holds. Never raises."""
     try:
-        return to_jsonable_python(value, fallback=shown, bytes_mode="base64", serialize_unknown=True)
+        return _converted(value)
     except (ValueError, RecursionError):  # it holds itself, is nested beyond reason, or has keys that are no Unicode
         return _json_form(value, 0)
 
 
+def _converted(value: object) -> Any:
+    return to_jsonable_python(value, fallback=shown, bytes_mode="base64", serialize_unknown=True)
+
+
 def _json_form(value: object, depth: int) -> Any:
+    """The long way, part by part, so that one bad spot does not cost the rest."""
     if depth > _MAX_DEPTH:
         return shown(value, _PREVIEW)
     if isinstance(value, Mapping):
@@ -47,6 +44,6 @@ def _json_form(value: object, depth: int) -> Any:
 
 def _leaf(value: object) -> Any:
     try:
-        return to_jsonable_python(value, fallback=shown, bytes_mode="base64", serialize_unknown=True)
+        return _converted(value)
     except (ValueError, RecursionError):
         return shown(value, _PREVIEW)

@@ -1,0 +1,19 @@
+"""Pieces of sentences that many messages are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+__all__ = ["clipped", "did_you_mean"]
+
+
+def clipped(text: str, limit: int) -> str:
+    """The text, at most ``limit`` characters long; where it is cut, an ellipsis is its last one."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def did_you_mean(name: object, known: Iterable[str], *, most: int = 1) -> str:
+    """`` Did you mean 'city'?`` with its blank in front, or nothing where no known name is like this one."""
+    near = get_close_matches(str(name), list(known), n=most)
+    return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
