@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import collections.abc
 import functools
 import sys
@@ -11,13 +12,25 @@ from enum import Enum
 from typing import Any, Final, get_args, get_origin
 
 import typing_extensions
-from pydantic import BeforeValidator
+from pydantic import AfterValidator, BeforeValidator
 
 from surehand.spec.legacy_schema import LegacyField, is_legacy_model
 
 __all__ = ["accepted"]
 
-_CONTAINERS: Final = (list, set, frozenset, tuple, dict)
+_CONTAINERS: Final = (
+    list,
+    set,
+    frozenset,
+    tuple,
+    dict,
+    collections.deque,
+    collections.abc.Sequence,
+    collections.abc.MutableSequence,
+    collections.abc.Set,
+    collections.abc.Mapping,
+    collections.abc.MutableMapping,
+)
 _LITERALS: Final = (typing.Literal, typing_extensions.Literal)
 _UNIONS: Final = (typing.Union, types.UnionType)
 _MARKS: Final = (typing.Required, typing.NotRequired)
@@ -34,7 +47,7 @@ def accepted(annotation: Any) -> Any:
         return _modern(annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in _LITERALS and any(isinstance(choice, Enum) for choice in arguments):
-        return _of(typing.Annotated, (annotation, BeforeValidator(functools.partial(_member_of, arguments))))
+        return _valued(arguments)
     return _rebuilt(annotation, origin, arguments)
 
 
@@ -53,8 +66,18 @@ def _rebuilt(annotation: Any, origin: Any, arguments: tuple[Any, ...]) -> Any:
     return _of(origin, parts[0] if origin in _MARKS else parts)
 
 
+def _valued(choices: tuple[Any, ...]) -> Any:
+    """A Literal of the members' values: pydantic shows these for a Literal of members, and then takes only members."""
+    literal = _of(typing.Literal, tuple(_value_of(choice) for choice in choices))
+    to_member = AfterValidator(functools.partial(_member_of, choices))
+    return _of(typing.Annotated, (literal, BeforeValidator(_value_of), to_member))
+
+
+def _value_of(choice: Any) -> Any:
+    return choice.value if isinstance(choice, Enum) else choice
+
+
 def _member_of(choices: tuple[Any, ...], value: Any) -> Any:
-    """The enum member whose value was sent: of members in a Literal, pydantic shows the value and takes it not."""
     members = (choice for choice in choices if isinstance(choice, Enum))
     return next((one for one in members if type(one.value) is type(value) and one.value == value), value)
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Optional, Union
 
 import pytest
@@ -111,6 +112,8 @@ def test_one_parameter_annotated_with_the_model_gets_the_instance() -> None:
         (Optional[Inner], {"title": "t"}, Inner(title="t")),  # noqa: UP045 - made at run time
         (list[Inner], [{"title": "t"}], [Inner(title="t")]),
         (dict[str, Inner], {"k": {"title": "t"}}, {"k": Inner(title="t")}),
+        (Sequence[Inner], [{"title": "t"}], [Inner(title="t")]),
+        (Mapping[str, Inner], {"k": {"title": "t"}}, {"k": Inner(title="t")}),
         (Annotated[Inner, "what it is"], {"title": "t", "n": "2"}, Inner(title="t", n=2)),
     ],
 )

@@ -213,6 +213,8 @@ class Mode(enum.Enum):
         (Literal[Mode.FAST, "auto"], "auto", "auto"),
         (Literal[Mode.FAST] | None, "FAST", Mode.FAST),
         (list[Literal[Mode.FAST, Mode.SLOW]], ["slow"], [Mode.SLOW]),
+        (Sequence[Literal[Mode.SLOW]], ["slow"], [Mode.SLOW]),
+        (Mapping[str, Literal[Mode.SLOW]], {"a": "slow"}, {"a": Mode.SLOW}),
     ],
 )
 def test_the_values_of_enum_members_in_a_literal_are_taken(annotation: Any, given: Any, wanted: Any) -> None:
@@ -222,6 +224,13 @@ def test_the_values_of_enum_members_in_a_literal_are_taken(annotation: Any, give
     tool.__annotations__["x"] = annotation
 
     assert delivered(tool, {"x": given}) == wanted
+
+
+def test_the_values_of_enum_members_are_told_and_dumped() -> None:
+    def tool(x: Literal[Mode.FAST] | list[int]) -> None: ...
+
+    assert complaints(tool, {"x": 5}) == ["$.x: expected one of 'fast' or an array, got the number 5"]
+    assert schema_of(tool).dump_json({"x": "fast"}) == schema_of(tool).dump_json({"x": Mode.FAST}) == '{"x":"fast"}'
 
 
 def test_allowed_values_are_told_as_the_model_is_to_write_them() -> None:
