@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from typing_extensions import Unpack
@@ -22,12 +21,11 @@ from surehand.calls import (
 )
 from surehand.concurrency import SYSTEM_CLOCK, Clock
 from surehand.control import END, Command, RunConfig, current_runtime
-from surehand.dialects import Dialect, dialect_of
 from surehand.errors import InputError, OptionError
 from surehand.events import Listener
-from surehand.messages import AIMessage, Message, ToolCall, convert_to_messages, unanswered_calls
+from surehand.messages import AIMessage, unanswered_calls
+from surehand.nodes.conversation import Conversation
 from surehand.policy import ErrorRule, ToolOptions, check_error_rule, count
-from surehand.shapes import is_array, is_object
 from surehand.tools import BaseTool, CallOptions, as_tools, tool_options
 
 __all__ = ["ToolNode", "arun_tool_calls", "run_tool_calls", "tools_condition"]
@@ -114,9 +112,8 @@ class ToolNode:
 
     def invoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> Any:
         """Execute the calls; see ``ainvoke``."""
-        taken = _take(input, self.messages_key)
-        answers = run_turn_sync(self._calls(taken, input, config or {}, context))
-        return _given_back(taken, answers, self.messages_key)
+        conversation = Conversation.of(input, self.messages_key)
+        return _answered(conversation, run_turn_sync(self._calls(conversation, input, config or {}, context)))
 
     async def ainvoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> Any:
         """Execute those calls of the newest AI message that no later tool message answers.
@@ -136,73 +133,31 @@ class ToolNode:
             Exception: What a tool raised and ``handle_tool_errors`` lets out; ``tool_messages`` on it holds the
                 answers of the whole turn.
         """
-        taken = _take(input, self.messages_key)
-        answers = await run_turn(self._calls(taken, input, config or {}, context))
-        return _given_back(taken, answers, self.messages_key)
+        conversation = Conversation.of(input, self.messages_key)
+        return _answered(conversation, await run_turn(self._calls(conversation, input, config or {}, context)))
 
-    def _calls(self, taken: _Taken, state: Any, config: RunConfig, context: Any) -> list[Call]:
+    def _calls(self, conversation: Conversation, state: Any, config: RunConfig, context: Any) -> list[Call]:
+        message, calls = unanswered_calls(conversation.messages())
         runtime = current_runtime()
         turn = Turn(
             host=self._host,
-            message=taken.message,
-            state={self.messages_key: state} if taken.is_list else state,
+            message=message,
+            state={self.messages_key: state} if conversation.is_list else state,
             store=self._store if self._store is not None or runtime is None else runtime.store,
             context=context if context is not None or runtime is None else runtime.context,
             thread_id=str(config.get("configurable", {}).get("thread_id", "")),
             messages_key=self.messages_key,
             max_concurrency=_least(self._max_concurrency, config.get("max_concurrency")),
         )
-        return calls_of(turn, taken.calls)
+        return calls_of(turn, calls)
 
     def __repr__(self) -> str:
         return f"ToolNode({', '.join(self.tools_by_name)})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Taken:
-    """What was found in a node's input."""
-
-    message: AIMessage
-    calls: list[ToolCall]
-    is_list: bool
-    dialect: Dialect | None
-    """The payload form the messages came in; None for Surehand's own."""
-
-
-def _take(state: Any, key: str) -> _Taken:
-    is_list = is_array(state)
-    found = state if is_list else _messages_of(state, key)
-    if not is_array(found):
-        raise InputError(
-            problem=f"The state's {key!r} is no list of messages",
-            value=found,
-            remedy=f"Pass a list of messages, or a state whose {key!r} is one.",
-        )
-    dialect = None if _are_own(found) else dialect_of(found)
-    messages = [dialect.read(item) for item in found] if dialect else convert_to_messages(found)
-    message, calls = unanswered_calls(messages)
-    return _Taken(message=message, calls=calls, is_list=is_list, dialect=dialect)
-
-
-def _are_own(messages: list[Any]) -> bool:
-    return all(isinstance(message, Message) for message in messages)
-
-
-def _messages_of(state: Any, key: str) -> Any:
-    if is_object(state):
-        return state.get(key)
-    if isinstance(state, str | tuple) or not hasattr(state, key):
-        raise InputError(
-            problem=f"A node takes a list of messages or a state with {key!r}",
-            value=state,
-            remedy=f"Pass [AIMessage(…)] or {{{key!r}: [AIMessage(…)]}}.",
-        )
-    return getattr(state, key)
-
-
-def _given_back(taken: _Taken, answers: Answers, key: str) -> Any:
-    messages: list[Any] = taken.dialect.write_answers(answers.messages) if taken.dialect else list(answers.messages)
-    update: Any = messages if taken.is_list else {key: messages}
+def _answered(conversation: Conversation, answers: Answers) -> Any:
+    update = conversation.update(answers.messages)
+    # The messages go first: a command that moves the graph on must not leave its own call without an answer.
     return [Command(update=update), *answers.commands] if answers.commands else update
 
 
@@ -224,14 +179,12 @@ def tools_condition(state: Any, messages_key: str = "messages") -> Literal["tool
     Raises:
         InputError: The state holds no messages.
     """
-    found = state if is_array(state) else _messages_of(state, messages_key)
-    if not is_array(found) or not found:
+    newest = Conversation.of(state, messages_key).last()
+    if newest is None:
         raise InputError(
             problem="There is no message to decide by", value=state, remedy="Route from a node that adds a message."
         )
-    newest = found[-1]
-    message = newest if isinstance(newest, Message) else convert_to_messages([newest])[-1]
-    return "tools" if isinstance(message, AIMessage) and message.tool_calls else END
+    return "tools" if isinstance(newest, AIMessage) and newest.tool_calls else END
 
 
 def run_tool_calls(

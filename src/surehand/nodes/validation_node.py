@@ -9,16 +9,16 @@ import asyncio
 import logging
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 from surehand.arguments import validate_arguments
 from surehand.calls import Call, Host, ToolTable, Turn, calls_of
 from surehand.calls.pipeline import gate, parse, resolve
 from surehand.calls.text import shorten, well_formed
 from surehand.control import RunConfig
-from surehand.dialects import Dialect, dialect_of
 from surehand.errors import InputError, InvalidArguments, OptionError, ToolDefinitionError
-from surehand.messages import AIMessage, Message, ToolCall, ToolMessage, convert_to_messages
+from surehand.messages import AIMessage, ToolCall, ToolMessage
+from surehand.nodes.conversation import Conversation
 from surehand.outcomes import FailureKind, Outcome
 from surehand.tools import BaseTool, Tool, as_tools
 
@@ -92,8 +92,8 @@ class ValidationNode:
     def invoke(self, input: Any, config: RunConfig | None = None) -> Any:
         """Check the calls; see ``ainvoke``. Nothing here waits, so no event loop is needed."""
         del config
-        taken = _take(input)
-        return _given_back(taken, [self._answer(call, sent) for call, sent in self._calls(taken)])
+        conversation = Conversation.of(input, _KEY)
+        return conversation.update([self._answer(call, sent) for call, sent in self._calls(conversation)])
 
     async def ainvoke(self, input: Any, config: RunConfig | None = None) -> Any:
         """Check the calls of the last message.
@@ -111,17 +111,18 @@ class ValidationNode:
             InputError: The last message is no AI message.
         """
         del config
-        taken = _take(input)
+        conversation = Conversation.of(input, _KEY)
         answers: list[ToolMessage] = []
-        for call, sent in self._calls(taken):
+        for call, sent in self._calls(conversation):
             if answers:
                 await asyncio.sleep(0)
             answers.append(self._answer(call, sent))
-        return _given_back(taken, answers)
+        return conversation.update(answers)
 
-    def _calls(self, taken: _Taken) -> list[tuple[Call, ToolCall]]:
-        calls = calls_of(Turn(host=self._host, message=taken.message))
-        return list(zip(calls, taken.message.tool_calls, strict=True))
+    def _calls(self, conversation: Conversation) -> list[tuple[Call, ToolCall]]:
+        """Each call, and beside it the same as the host's ``format_error`` is shown it."""
+        message = _read_reply(conversation)
+        return list(zip(calls_of(Turn(host=self._host, message=message)), message.tool_calls, strict=True))
 
     def _answer(self, call: Call, sent: ToolCall) -> ToolMessage:
         for step in (gate, resolve, parse):
@@ -208,43 +209,12 @@ def _default_text(error: InvalidArguments) -> str:
     return f"{text}\n\n{_REQUEST}"
 
 
-class _Taken(NamedTuple):
-    """What was found in the node's input."""
-
-    message: AIMessage
-    is_list: bool
-    dialect: Dialect | None
-    """The payload form the messages came in; None for Surehand's own."""
-
-
-def _take(state: Any) -> _Taken:
-    is_list = isinstance(state, list)
-    found: Any = state if is_list else _messages_of(state)
-    if not isinstance(found, list) or not found:
-        raise InputError(
-            problem=f"ValidationNode takes a non-empty list of messages, or a state that holds one under {_KEY!r}",
-            value=state,
-            remedy=f"Pass [AIMessage(…)] or {{{_KEY!r}: [AIMessage(…)]}}.",
-        )
-    given: list[Any] = found
-    last = given[-1]
-    dialect = None if isinstance(last, Message) else dialect_of(given)
-    message = dialect.read(last) if dialect else convert_to_messages([last])[-1]
-    if not isinstance(message, AIMessage):
+def _read_reply(conversation: Conversation) -> AIMessage:
+    newest = conversation.last()
+    if not isinstance(newest, AIMessage):
         raise InputError(
             problem="ValidationNode checks the calls of the last message, which has to be an AI message",
-            value=last,
+            value=newest if newest is not None else conversation.given,
             remedy="Route to it only after a model has answered.",
         )
-    return _Taken(message, is_list, dialect)
-
-
-def _messages_of(state: Any) -> Any:
-    if isinstance(state, Mapping):
-        return cast("Mapping[str, Any]", state).get(_KEY)
-    return getattr(state, _KEY, None)
-
-
-def _given_back(taken: _Taken, answers: list[ToolMessage]) -> Any:
-    messages: list[Any] = taken.dialect.write_answers(answers) if taken.dialect else list(answers)
-    return messages if taken.is_list else {_KEY: messages}
+    return newest
