@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import json
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -28,10 +28,9 @@ from surehand.messages import (
 )
 from surehand.models.nudge import Nudge, as_nudge
 from surehand.models.protocol import ModelInput, ToolChoice
-from surehand.tools import BaseTool, as_tools
-from surehand.tools.export import export_names, original_names
+from surehand.tools import BaseTool, as_tools, export_names, original_names
 
-__all__ = ["BaseChatModel", "ModelRequest"]
+__all__ = ["BaseChatModel", "ModelRequest", "refuse_options"]
 
 _MODES = ("auto", "none", "required")
 
@@ -109,11 +108,11 @@ class BaseChatModel(ABC):
             ToolDefinitionError: Something among the tools is none, or two have one name.
             OptionError: The choice is no mode and no bound tool.
         """
-        bound = copy.copy(self)
+        bound = copy.copy(self)  # never a deep one: copies share what is loaded and who is connected
         bound._tools = _distinct(as_tools(tools))  # noqa: SLF001 - our own copy
-        bound._wire_names = _wire_names(bound._tools)  # noqa: SLF001
-        bound._tool_choice = _checked_choice(tool_choice, bound._tools)  # noqa: SLF001
-        bound._options = {**self._options, **self._checked_options(options)}  # noqa: SLF001
+        bound._wire_names = _wire_names(bound._tools)  # noqa: SLF001 - our own copy
+        bound._tool_choice = _checked_choice(tool_choice, bound._tools)  # noqa: SLF001 - our own copy
+        bound._options = {**self._options, **self._checked_options(options)}  # noqa: SLF001 - our own copy
         return bound
 
     def invoke(self, input: ModelInput, config: RunConfig | None = None) -> AIMessage:
@@ -189,6 +188,21 @@ class BaseChatModel(ABC):
         if not self._text_calls or not request.tools or reply.tool_calls:
             return []
         return list(text_dialect.read_text_calls(reply.text, request.tool_names) or ())
+
+
+def refuse_options(options: Mapping[str, Any], names: Collection[str]) -> None:
+    """Refuse options that would stand in the place of what the model itself decides.
+
+    Raises:
+        OptionError: One of the names is among them.
+    """
+    for name in sorted(set(names) & options.keys()):
+        raise OptionError(
+            option=name,
+            value=options[name],
+            expected="to be left out",
+            remedy="It follows from the model's name, the messages, bind_tools(…) and the method that is called.",
+        )
 
 
 def _messages_in(input: ModelInput) -> Any:

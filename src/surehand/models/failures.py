@@ -6,14 +6,16 @@ are told apart by those, so that neither package has to be imported to read an e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from surehand.errors import ModelError, shown
 from surehand.wording import clipped
 
-__all__ = ["Address", "bad_reply", "is_transport_error", "missing_key", "sdk_failure"]
+__all__ = ["Address", "as_model_errors", "bad_reply", "checked_json", "missing_key", "sdk_failure"]
 
 MAX_MESSAGE: Final = 500
 """Characters of a provider's own error text that are repeated."""
@@ -29,6 +31,37 @@ class Address:
     key_variable: str
     """The environment variable that holds the key."""
     url: str
+
+
+@contextmanager
+def as_model_errors(sdk_error: type[Exception], address: Callable[[], Address]) -> Generator[None]:
+    """What goes wrong inside, in the SDK or below it, leaves as a ModelError; anything else as it is.
+
+    Args:
+        sdk_error: The root of the SDK's own exceptions.
+        address: Whom the request went to, asked for when something went wrong.
+    """
+    try:
+        yield
+    except sdk_error as error:
+        raise sdk_failure(error, address()) from error
+    except json.JSONDecodeError as error:  # the SDKs let it out where a body is no JSON
+        raise bad_reply(address(), error.doc, "broken JSON") from error
+    except Exception as error:  # the HTTP library's own, which the SDKs let out while a stream is read
+        if not is_transport_error(error):
+            raise
+        raise sdk_failure(error, address()) from error
+
+
+def checked_json(payload: object, address: Callable[[], Address], *, reason: str) -> dict[str, Any]:
+    """The payload, if it is a JSON object.
+
+    Raises:
+        ModelError: It is none, for the reason given.
+    """
+    if not isinstance(payload, dict):
+        raise bad_reply(address(), payload, reason)
+    return cast("dict[str, Any]", payload)
 
 
 def missing_key(address: Address) -> ModelError:

@@ -2,7 +2,19 @@
 
 from surehand.tools.base import BaseTool
 from surehand.tools.collect import as_tools
+from surehand.tools.export import export_names, original_names
 from surehand.tools.function import Tool, tool
 from surehand.tools.options import OPTION_NAMES, CallOptions, OptionArguments, tool_options
 
-__all__ = ["OPTION_NAMES", "BaseTool", "CallOptions", "OptionArguments", "Tool", "as_tools", "tool", "tool_options"]
+__all__ = [
+    "OPTION_NAMES",
+    "BaseTool",
+    "CallOptions",
+    "OptionArguments",
+    "Tool",
+    "as_tools",
+    "export_names",
+    "original_names",
+    "tool",
+    "tool_options",
+]
