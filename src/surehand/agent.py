@@ -37,7 +37,7 @@ from surehand.messages import (
 from surehand.models import ChatModel, ToolChoice, init_chat_model
 from surehand.nodes import ToolNode
 from surehand.outcomes import FailureKind
-from surehand.policy import ErrorRule, count
+from surehand.policy import ErrorRule, check_error_rule, check_function, count, text
 from surehand.tools import BaseTool, as_tools
 
 __all__ = ["Agent", "AgentState", "EndReason", "create_agent"]
@@ -109,7 +109,10 @@ def create_agent(
         OptionError: An option cannot be meant, or the model has tools bound that are not among ``tools``.
         ToolDefinitionError: Something among the tools is none, or two have one name.
     """
-    chat = init_chat_model(model) if isinstance(model, str) else model
+    chat = init_chat_model(model) if isinstance(model, str) else _as_model(model)
+    check_error_rule(handle_tool_errors)
+    check_function("approve", approve)
+    check_function("listener", listener)
     registered = as_tools(() if tools is None else tools)
     _check_bound(chat, registered)
     free, first = _bound(chat, registered, tool_choice)
@@ -127,7 +130,7 @@ def create_agent(
         max_iterations=count("max_iterations", max_iterations),
         tools=node,
     )
-    return _agent_of(loop, store=store, name=name)
+    return _agent_of(loop, store=store, name=text("name", name))
 
 
 class Agent(CompiledGraph):
@@ -260,6 +263,18 @@ class _Loop:
             return "truncated"
         is_call = bool(self.names) and bool(text_calls.read_text_calls(reply.text, self.names))
         return "text_call" if is_call else "answer"
+
+
+def _as_model(model: ChatModel) -> ChatModel:
+    can_be_asked = all(callable(getattr(model, method, None)) for method in ("ainvoke", "bind_tools"))
+    if isinstance(model, type) or not can_be_asked:
+        raise OptionError(
+            option="model",
+            value=model,
+            expected="a chat model or its name as 'provider:model'",
+            remedy="A model has ainvoke and bind_tools; see surehand.models.",
+        )
+    return model
 
 
 def _as_system(prompt: object) -> SystemMessage | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Literal, TypeAlias, TypeGuard
 
@@ -18,8 +18,14 @@ __all__ = [
     "ToolOptions",
     "Unset",
     "check_error_rule",
+    "check_function",
+    "check_methods",
     "count",
+    "flag",
+    "mapping",
     "seconds",
+    "text",
+    "words",
 ]
 
 
@@ -69,9 +75,74 @@ def count(option: str, value: object) -> int:
     return value
 
 
-def _check_flag(option: str, value: object) -> None:
+def flag(option: str, value: object) -> bool:
+    """The value as a bool; nothing else is taken for one.
+
+    Raises:
+        OptionError: The value is neither True nor False.
+    """
     if not isinstance(value, bool):
         raise OptionError(option=option, value=value, expected="True or False")
+    return value
+
+
+def text(option: str, value: object) -> str:
+    """The value as a text that says something.
+
+    Raises:
+        OptionError: The value is no text, or a blank one.
+    """
+    if not isinstance(value, str) or not value.strip():
+        raise OptionError(option=option, value=value, expected="a text that is not blank")
+    return value
+
+
+def words(option: str, value: object) -> tuple[str, ...]:
+    """The value as several texts; None has none.
+
+    Raises:
+        OptionError: The value is one text, or holds something that is none.
+    """
+    if value is None:
+        return ()
+    items: tuple[Any, ...] = (None,)
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        items = tuple(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - any items
+    if not all(isinstance(item, str) for item in items):
+        raise OptionError(option=option, value=value, expected="a list of texts")
+    return items
+
+
+def mapping(option: str, value: object) -> dict[str, Any]:
+    """A copy of the value as a dict; None is an empty one.
+
+    Raises:
+        OptionError: The value is no mapping.
+    """
+    if value is not None and not isinstance(value, Mapping):
+        raise OptionError(option=option, value=value, expected="a mapping or None")
+    return dict(value or {})  # pyright: ignore[reportUnknownArgumentType] - any items
+
+
+def check_function(option: str, value: object) -> None:
+    """Refuse what is neither None nor can be called.
+
+    Raises:
+        OptionError: The value cannot be called.
+    """
+    if value is not None and not callable(value):
+        raise OptionError(option=option, value=value, expected="a function or None")
+
+
+def check_methods(option: str, value: object, *names: str) -> None:
+    """Refuse what is not None and lacks one of the methods.
+
+    Raises:
+        OptionError: A method is missing.
+    """
+    missing = [name for name in names if not callable(getattr(value, name, None))]
+    if value is not None and missing:
+        raise OptionError(option=option, value=value, expected=f"an object with the methods {', '.join(names)}")
 
 
 def _check_factor(value: object) -> None:
@@ -147,7 +218,7 @@ class RetryPolicy:
         if self.max_elapsed is not None:
             seconds("max_elapsed", self.max_elapsed)
         _check_factor(self.backoff_factor)
-        _check_flag("jitter", self.jitter)
+        flag("jitter", self.jitter)
         if self.retry_on is not None and not _are_exceptions(self.retry_on) and not _is_function(self.retry_on):
             raise OptionError(
                 option="retry_on", value=self.retry_on, expected="exception types, a function of the exception or None"
@@ -233,7 +304,7 @@ class ToolOptions:
             raise OptionError(option="retry", value=self.retry, expected="a RetryPolicy or None")
         for name in ("idempotent", "read_only", "destructive", "exclusive"):
             if not isinstance(getattr(self, name), Unset):
-                _check_flag(name, getattr(self, name))
+                flag(name, getattr(self, name))
         if not isinstance(self.requires_approval, bool | Unset) and not callable(self.requires_approval):
             raise OptionError(
                 option="requires_approval",

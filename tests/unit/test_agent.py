@@ -253,3 +253,27 @@ def test_an_agent_inside_a_graph_keeps_its_own_limit() -> None:
     graph.add_edge(START, "helper")
     result = graph.compile().invoke({"messages": [HumanMessage("hi")]})
     assert result["messages"][-1].text == "done"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"model": 5},
+        {"model": None},
+        {"model": ScriptedModel},
+        {"approve": "yes"},
+        {"listener": 5},
+        {"name": ""},
+        {"name": 5},
+        {"handle_tool_errors": None},
+    ],
+)
+def test_an_option_of_an_agent_that_makes_no_sense_is_refused_by_name(options: dict[str, Any]) -> None:
+    with pytest.raises(OptionError, match=f"^{next(iter(options))}="):
+        create_agent(**cast("dict[str, Any]", {"model": ScriptedModel(["x"]), **options}))
+
+
+@pytest.mark.parametrize("replies", [5, "hello", [5]])
+def test_a_script_that_is_none_is_refused(replies: Any) -> None:
+    with pytest.raises(OptionError, match=r"^replies="):
+        ScriptedModel(replies)

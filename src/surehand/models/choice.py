@@ -77,6 +77,8 @@ def init_chat_model(model: str, *, model_provider: str | None = None, **options:
 
 def _split(model: str) -> tuple[str, str]:
     """Provider and name; the provider is empty where nothing tells it."""
+    if not isinstance(model, str):  # pyright: ignore[reportUnnecessaryIsInstance] - hosts may not type-check
+        return "", ""
     provider, separator, name = model.partition(":")
     if separator and provider in PROVIDERS:
         return provider, name

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel
 
-from surehand.errors import ToolDefinitionError, shown
+from surehand.errors import OptionError, ToolDefinitionError, shown
 from surehand.policy import UNSET, ToolOptions, Unset
 from surehand.spec.body import Body
 from surehand.spec.docstrings import Documentation, read_docstring
@@ -67,7 +67,7 @@ def spec_from_function(
         schema = _given_schema(args_schema, signature, tool=tool)
     return ToolSpec(
         name=tool,
-        description=documentation.description if description is None else description.strip(),
+        description=documentation.description if description is None else _stripped(description),
         schema=schema,
         body=_body(signature),
         options=options or ToolOptions(),
@@ -76,6 +76,12 @@ def spec_from_function(
         tags=tuple(tags),
         metadata=dict(metadata or {}),
     )
+
+
+def _stripped(description: object) -> str:
+    if not isinstance(description, str):
+        raise OptionError(option="description", value=description, expected="a text or None")
+    return description.strip()
 
 
 def schema_of(kind: object, *, tool: str | None = None) -> ArgumentSchema:

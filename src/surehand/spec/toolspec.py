@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
-from surehand.policy import ToolOptions
+from surehand.errors import OptionError
+from surehand.policy import ToolOptions, flag
 from surehand.spec.body import Body
 from surehand.spec.injection import Injection
 from surehand.spec.schema import ArgumentSchema
@@ -39,6 +40,13 @@ class ToolSpec:
     """Free-form words for traces and filters."""
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The host's own notes about the tool; nothing of it goes to a model."""
+
+    def __post_init__(self) -> None:
+        flag("return_direct", self.return_direct)
+        if self.response_format not in get_args(ResponseFormat):
+            raise OptionError(
+                option="response_format", value=self.response_format, expected=" or ".join(get_args(ResponseFormat))
+            )
 
     @property
     def injections(self) -> tuple[Injection, ...]:

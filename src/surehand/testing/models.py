@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from surehand.errors import InputError, OptionError, ScriptExhausted
@@ -70,6 +70,9 @@ class ScriptedModel(BaseChatModel):
 
     def __init__(self, replies: Sequence[Reply], **options: Any) -> None:
         super().__init__(**options)
+        if isinstance(replies, str) or not isinstance(replies, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - hosts may not type-check
+            raise OptionError(option="replies", value=replies, expected="a list of AIMessages, texts or exceptions")
+        replies = tuple(replies)
         for reply in replies:
             if not isinstance(reply, AIMessage | str | BaseException):  # pyright: ignore[reportUnnecessaryIsInstance] - hosts may not type-check
                 raise OptionError(option="replies", value=reply, expected="AIMessages, texts or exceptions")

@@ -14,7 +14,7 @@ from surehand.control import RunConfig, current_runtime
 from surehand.errors import ToolCallError, ToolDefinitionError
 from surehand.messages import AIMessage, ToolMessage
 from surehand.outcomes import FailureKind
-from surehand.policy import UNSET, ToolOptions
+from surehand.policy import UNSET, ToolOptions, mapping, words
 from surehand.shapes import is_object, is_pair
 from surehand.spec import ResponseFormat, ToolSpec, check_tool_name, snake_case, spec_from_function
 from surehand.tools.export import to_anthropic, to_mcp, to_openai
@@ -111,8 +111,8 @@ class BaseTool:
         changed.__dict__["_spec"] = replace(
             spec,
             options=options.over(spec.options),
-            tags=tuple(config.get("tags", spec.tags)),
-            metadata=dict(config.get("metadata", spec.metadata)),
+            tags=words("tags", config.get("tags", spec.tags)),
+            metadata=mapping("metadata", config.get("metadata", spec.metadata)),
         )
         return changed
 
@@ -172,8 +172,8 @@ class BaseTool:
             options=tool_options(given),
             return_direct=self.return_direct,
             response_format=self.response_format,
-            tags=tuple(self.tags),
-            metadata=dict(self.metadata),
+            tags=words("tags", self.tags),
+            metadata=mapping("metadata", self.metadata),
         )
 
     def _function(self, name: str) -> Callable[..., Any]:

@@ -7,6 +7,8 @@ from typing import Any, overload
 
 from typing_extensions import Unpack
 
+from surehand.errors import ToolDefinitionError
+from surehand.policy import mapping, words
 from surehand.spec import ResponseFormat, ToolSpec, spec_from_function
 from surehand.tools.base import BaseTool
 from surehand.tools.options import OptionArguments, tool_options
@@ -63,9 +65,15 @@ class Tool(BaseTool):
         """A tool from any callable: function, method, partial, object with ``__call__``.
 
         Raises:
-            ToolDefinitionError: The callable cannot be a tool.
+            ToolDefinitionError: The callable cannot be a tool, or is one already.
             OptionError: An option has a value that cannot be meant.
         """
+        if isinstance(function, BaseTool):
+            raise ToolDefinitionError(
+                tool=function.spec.name,
+                problem="it is a tool already",
+                remedy="Use it as it is, or with_config(…) for other options.",
+            )
         return cls(
             spec_from_function(
                 function,
@@ -75,8 +83,8 @@ class Tool(BaseTool):
                 options=tool_options(options),
                 return_direct=return_direct,
                 response_format=response_format,
-                tags=tuple(tags),
-                metadata=dict(metadata or {}),
+                tags=words("tags", tags),
+                metadata=mapping("metadata", metadata),
             )
         )
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any, cast
+
 import pytest
 
 from surehand import ChatAnthropic, ChatOpenAI, LocalModel, OptionError, init_chat_model
@@ -43,3 +45,27 @@ def test_building_a_model_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(variable, raising=False)
     init_chat_model("deepseek:deepseek-v4-flash", temperature=0)
     init_chat_model("anthropic:claude-sonnet-4-5")
+
+
+def test_a_name_that_is_no_text_is_refused() -> None:
+    with pytest.raises(OptionError, match=r"^model=5"):
+        init_chat_model(cast("str", 5))
+
+
+@pytest.mark.parametrize("name", ["openai:m", "anthropic:m"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"temperature": "hot"},
+        {"temperature": float("nan")},
+        {"max_tokens": 0},
+        {"timeout": 0},
+        {"timeout": "soon"},
+        {"max_retries": -1},
+        {"base_url": 5},
+        {"base_url": "host:8000"},
+    ],
+)
+def test_an_option_that_no_provider_can_take_is_refused_by_name(name: str, options: dict[str, Any]) -> None:
+    with pytest.raises(OptionError, match=f"^{next(iter(options))}="):
+        init_chat_model(name, **options)
