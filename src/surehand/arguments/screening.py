@@ -8,7 +8,6 @@ is an object or array is copied, so that no tool can change the message its argu
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final
@@ -23,8 +22,6 @@ __all__ = ["Screen", "branch_for", "whole_number"]
 _NUMERIC: Final = frozenset({"integer", "number"})
 _READABLE: Final = frozenset({"integer", "number", "boolean"})
 """Types that validators read from text."""
-_DIGITS: Final = re.compile(r"\s*[+-]?[\d.]+\s*")
-"""Text that is a number and no date, as in '20240131'."""
 
 _Place = tuple[str | int, ...]
 
@@ -123,11 +120,12 @@ class Screen:
 
     def _text(self, value: str, direction: Direction, place: _Place) -> None:
         types = direction.types
-        if direction.is_date and _DIGITS.fullmatch(value):
+        number = _number_of(value) if direction.is_date or types & _NUMERIC else None
+        if direction.is_date and number is not None:  # '20240131' would be so many seconds
             self._refuse(value, direction, place)
         elif direction.is_text or not types & _READABLE:
             return
-        elif types & _NUMERIC and _is_infinite(value):
+        elif number is not None and not math.isfinite(number):
             self._refuse(value, direction, place)
         else:
             self.later_notes.append(f"read the text at {json_path(place)} as {expectation(types - {'null'})}")
@@ -157,12 +155,12 @@ class Screen:
         )
 
 
-def _is_infinite(text: str) -> bool:
-    """Whether Python reads the text as infinity or as not a number, which no number of JSON is."""
+def _number_of(text: str) -> float | None:
+    """The number that Python reads the text as, which takes more than JSON does; None where it is none."""
     try:
-        return not math.isfinite(float(text))
+        return float(text)
     except ValueError:
-        return False
+        return None
 
 
 def whole_number(value: float) -> int | None:

@@ -148,7 +148,7 @@ class LegacySchema(ArgumentSchema):
 def _parsed(model: Any, value: Any, root: Direction) -> Any:
     """The instance that the value describes, without what v1 does to a value of another type than the declared one.
 
-    It cuts 3.7 down to the integer 3, spells a number out as text, and makes an object of an array of pairs.
+    It cuts 3.7 down to the integer 3, spells a number out as text, and makes objects of arrays and of blank text.
     """
     misfits = dict(_misfits(value, root, ()))
     errors: list[Any] = []
@@ -167,8 +167,8 @@ def _parsed(model: Any, value: Any, root: Direction) -> Any:
 
 
 def _misfits(value: Any, node: Direction | None, place: tuple[str | int, ...]) -> Iterator[tuple[Any, str]]:
-    """The place of every value of another type than the declared ones, and what these are; text may spell any type."""
-    if node is None or not node.types or value is None or isinstance(value, str):
+    """The place of every value of another type than the declared ones, and what these are; text may spell a scalar."""
+    if node is None or not node.types or value is None or (isinstance(value, str) and not node.types <= _CONTAINERS):
         return
     branches = [branch for branch in node.branches if type_name(value) in branch.types]
     if not _fits(value, node.types):
@@ -183,6 +183,9 @@ def _misfits(value: Any, node: Direction | None, place: tuple[str | int, ...]) -
     elif is_array(value):
         for index, item in enumerate(value):
             yield from _misfits(item, node.child(index), (*place, index))
+
+
+_CONTAINERS = frozenset({"array", "object", "null"})
 
 
 def _fits(value: Any, types: frozenset[str]) -> bool:

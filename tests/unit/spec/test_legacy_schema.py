@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Annotated, Any, Optional, Union
 
 import pytest
@@ -51,6 +52,7 @@ Loose: Any = v1.create_model(
     d=(dict[str, int], {}),
     u=(Union[Inner, list[int]], []),  # noqa: UP007 - v1's form
     inner=(Inner, None),
+    day=(date, None),
 )
 
 
@@ -61,6 +63,9 @@ Loose: Any = v1.create_model(
         ({"s": 5}, "$.s: expected a string, got the number 5"),
         ({"s": True}, "$.s: expected a string, got true"),
         ({"d": [["a", 1]]}, "$.d: expected an object, got an array of 1 item"),
+        ({"d": ""}, "$.d: expected an object, got the text ''"),
+        ({"day": "1_000"}, "$.day: expected a date or time as text, got the text '1_000'"),
+        ({"day": "Infinity"}, "$.day: expected a date or time as text, got the text 'Infinity'"),
         ({"d": {"a": 1.5}}, "$.d.a: expected an integer, got the number 1.5"),
         ({"u": [1.5]}, "$.u[0]: expected an integer, got the number 1.5"),
         ({"inner": {"title": 5}}, "$.inner.title: expected a string, got the number 5"),
@@ -71,9 +76,9 @@ def test_what_v1_would_cut_down_or_spell_out_is_refused(given: Any, told: str) -
 
 
 def test_what_fits_and_what_text_spells_is_taken_as_ever() -> None:
-    given = {"i": 4.0, "s": "5", "d": {"a": "1"}, "u": {"title": "t"}, "inner": None}
+    given = {"i": 4.0, "s": "5", "d": {"a": "1"}, "u": {"title": "t"}, "inner": None, "day": None}
 
-    assert values(Loose, given) == {"i": 4, "s": "5", "d": {"a": 1}, "u": Inner(title="t"), "inner": None}
+    assert values(Loose, given) == {**given, "i": 4, "d": {"a": 1}, "u": Inner(title="t")}
 
 
 def test_what_v1_would_not_mind_is_told_with_what_it_minds() -> None:
