@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from typing_extensions import Unpack
 
@@ -25,7 +25,18 @@ from surehand.errors import InputError, OptionError
 from surehand.events import Listener
 from surehand.messages import AIMessage, unanswered_calls
 from surehand.nodes.conversation import Conversation
-from surehand.policy import ErrorRule, ToolOptions, check_error_rule, count
+from surehand.policy import (
+    ErrorRule,
+    ToolOptions,
+    check_error_rule,
+    check_function,
+    check_methods,
+    count,
+    flag,
+    mapping,
+    text,
+    words,
+)
 from surehand.tools import BaseTool, CallOptions, as_tools, tool_options
 
 __all__ = ["ToolNode", "arun_tool_calls", "run_tool_calls", "tools_condition"]
@@ -48,8 +59,8 @@ class ToolNode:
         overrides: Options per tool name, stronger than the tool's own.
         max_concurrency: How many calls of a turn may run at a time; None for no limit.
         commands: Whether a tool may return a ``Command``, which the node then hands to its graph.
-        approve: Asked before a call that needs an approval, with the tool's name and the typed arguments; may be
-            asynchronous. None: such calls are denied.
+        approve: Asked before a call that needs an approval, with the tool's name and the typed arguments; a plain
+            function is asked on a thread, an asynchronous one on the loop. None: such calls are denied.
         listener: Receives every event of every call.
         store: For tools that ask for a store; inside a graph the graph's own store is used where this is None.
         journal: Remembers finished calls, so that running the node again over the same turn runs none of them twice.
@@ -84,13 +95,16 @@ class ToolNode:
         clock: Clock = SYSTEM_CLOCK,
         **options: Unpack[CallOptions],
     ) -> None:
-        self.name = name
-        self.messages_key = messages_key
+        self.name = text("name", name)
+        self.messages_key = text("messages_key", messages_key)
         self.handle_tool_errors = check_error_rule(handle_tool_errors)
-        self.tags = tuple(tags or ())
-        self.commands = commands
+        self.tags = words("tags", tags)
+        self.commands = flag("commands", commands)
         self._max_concurrency = None if max_concurrency is None else count("max_concurrency", max_concurrency)
         self._store = store
+        check_function("approve", approve)
+        check_function("listener", listener)
+        check_methods("journal", journal, "recall", "begin", "finish")
         given = as_tools(tools)
         if not given:
             raise OptionError(option="tools", value=tools, expected="at least one tool")
@@ -113,7 +127,7 @@ class ToolNode:
     def invoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> Any:
         """Execute the calls; see ``ainvoke``."""
         conversation = Conversation.of(input, self.messages_key)
-        return _answered(conversation, run_turn_sync(self._calls(conversation, input, config or {}, context)))
+        return _answered(conversation, run_turn_sync(self._calls(conversation, input, config, context)))
 
     async def ainvoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> Any:
         """Execute those calls of the newest AI message that no later tool message answers.
@@ -134,9 +148,10 @@ class ToolNode:
                 answers of the whole turn.
         """
         conversation = Conversation.of(input, self.messages_key)
-        return _answered(conversation, await run_turn(self._calls(conversation, input, config or {}, context)))
+        return _answered(conversation, await run_turn(self._calls(conversation, input, config, context)))
 
-    def _calls(self, conversation: Conversation, state: Any, config: RunConfig, context: Any) -> list[Call]:
+    def _calls(self, conversation: Conversation, state: Any, given: RunConfig | None, context: Any) -> list[Call]:
+        config = cast("RunConfig", mapping("config", given))
         message, calls = unanswered_calls(conversation.messages())
         runtime = current_runtime()
         turn = Turn(
@@ -145,9 +160,9 @@ class ToolNode:
             state={self.messages_key: state} if conversation.is_list else state,
             store=self._store if self._store is not None or runtime is None else runtime.store,
             context=context if context is not None or runtime is None else runtime.context,
-            thread_id=str(config.get("configurable", {}).get("thread_id", "")),
+            thread_id=str(mapping("configurable", config.get("configurable")).get("thread_id", "")),
             messages_key=self.messages_key,
-            max_concurrency=_least(self._max_concurrency, config.get("max_concurrency")),
+            max_concurrency=_least(self._max_concurrency, _width_of(config)),
         )
         return calls_of(turn, calls)
 
@@ -163,9 +178,14 @@ def _answered(conversation: Conversation, answers: Answers) -> Any:
 
 def _as_options(overrides: Mapping[str, ToolOptions | Mapping[str, Any]] | None) -> dict[str, ToolOptions]:
     return {
-        name: given if isinstance(given, ToolOptions) else tool_options(given)
-        for name, given in (overrides or {}).items()
+        name: given if isinstance(given, ToolOptions) else tool_options(mapping(f"overrides[{name!r}]", given))
+        for name, given in mapping("overrides", overrides).items()
     }
+
+
+def _width_of(config: RunConfig) -> int | None:
+    width = config.get("max_concurrency")
+    return None if width is None else count("max_concurrency", width)
 
 
 def _least(*limits: int | None) -> int | None:

@@ -20,6 +20,7 @@ from surehand.errors import InputError, InvalidArguments, OptionError, ToolDefin
 from surehand.messages import AIMessage, ToolCall, ToolMessage
 from surehand.nodes.conversation import Conversation
 from surehand.outcomes import FailureKind, Outcome
+from surehand.policy import text, words
 from surehand.tools import BaseTool, Tool, as_tools
 
 __all__ = ["FormatError", "ValidationNode"]
@@ -81,8 +82,8 @@ class ValidationNode:
         tools = [_as_tool(schema) for schema in schemas]
         if not tools:
             raise OptionError(option="schemas", value=schemas, expected="at least one schema")
-        self.name = name
-        self.tags = tuple(tags or ())
+        self.name = text("name", name)
+        self.tags = words("tags", tags)
         self.format_error = format_error
         self.schemas_by_name: dict[str, Any] = {
             tool.spec.name: tool.spec.schema.model or tool.spec.schema.json_schema for tool in tools

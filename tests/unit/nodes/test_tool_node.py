@@ -265,3 +265,32 @@ def test_a_retry_of_the_node_never_runs_a_finished_effect_again(options: Any, jo
         builder.add_edge(START, "tools").compile().invoke({"messages": [turn]})
 
     assert seen == ran
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"name": ""},
+        {"name": 5},
+        {"messages_key": 5},
+        {"tags": "one"},
+        {"commands": "yes"},
+        {"approve": "yes"},
+        {"listener": 5},
+        {"journal": "file.db"},
+        {"overrides": [add]},
+        {"overrides": {"add": 5}},
+        {"max_concurrency": 0},
+    ],
+)
+def test_an_option_of_the_node_that_makes_no_sense_is_refused_by_name(options: dict[str, Any]) -> None:
+    with pytest.raises(OptionError, match=rf"^{next(iter(options))}"):
+        ToolNode([add], **options)
+
+
+@pytest.mark.parametrize(
+    "config", [5, {"max_concurrency": 0}, {"max_concurrency": "two"}, {"configurable": "thread-1"}]
+)
+def test_a_configuration_of_a_run_that_makes_no_sense_is_refused_before_anything_runs(config: Any) -> None:
+    with pytest.raises(OptionError):
+        ToolNode([add]).invoke([_call("add", {"a": 1, "b": 2})], config)
