@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeAlias, cast
 
+from surehand.callables import is_async_callable
 from surehand.control import RunConfig
 from surehand.errors import GraphDefinitionError, shown
 
@@ -88,7 +89,7 @@ def read_action(action: object, label: str) -> Action:
     if not callable(action):
         raise GraphDefinitionError(problem=f"{label} is {shown(action)}", remedy=f"Expected {_EXPECTED}.")
     call = _adapted(action, label)
-    return Action(here=None, awaited=call) if _is_async(action) else Action(here=call, awaited=None)
+    return Action(here=None, awaited=call) if is_async_callable(action) else Action(here=call, awaited=None)
 
 
 def is_chat_model(action: object) -> bool:
@@ -109,10 +110,6 @@ def name_of(action: object) -> str:
     raise GraphDefinitionError(
         problem=f"The node {shown(action)} has no name of its own", remedy="Name it: add_node('name', node)."
     )
-
-
-def _is_async(action: object) -> bool:
-    return inspect.iscoroutinefunction(action) or inspect.iscoroutinefunction(getattr(action, "__call__", None))  # noqa: B004 - the method itself
 
 
 def _adapted(function: Callable[..., Any], label: str) -> Call:

@@ -58,13 +58,13 @@ class CompiledGraph:
         """
         run = self._start(input, config, context=context)
         drive_here(run)
-        return run.result
+        return self._reached(run.result)
 
     async def ainvoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> Any:
         """``invoke``, awaited; synchronous nodes run on threads."""
         run = self._start(input, config, context=context)
         await drive(run)
-        return run.result
+        return self._reached(run.result)
 
     def stream(
         self,
@@ -120,7 +120,15 @@ class CompiledGraph:
         context: object,
         emit: Callable[[Any], None] | None = None,
     ) -> Run:
-        return Run.from_input(self._plan, read_settings(config, context=context, emit=emit), given)
+        return Run.from_input(self._plan, read_settings(config, context=context, emit=emit), self._given(given))
+
+    def _given(self, given: object) -> object:
+        """The input as the state takes it; every way to run the graph comes by here."""
+        return given
+
+    def _reached(self, state: Any) -> Any:
+        """The state as ``invoke`` returns it."""
+        return state
 
     def _stepwise(self, run: Run, modes: tuple[StreamMode, ...], *, is_list: bool) -> Generator[Any, None, None]:
         while not run.is_over:
@@ -134,6 +142,7 @@ class CompiledGraph:
         run = self._start(given, config, context=context, emit=outbox.put if "custom" in modes else None)
         while not run.is_over:
             work = outbox.start(run.step())
+            # A reader may stop between two items, which closes this generator here: the step must not go on unattended.
             try:
                 while (emitted := await outbox.take()) is not STEP_ENDED:
                     yield ("custom", emitted) if is_list else emitted

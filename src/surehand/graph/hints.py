@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import typing
 from collections import ChainMap
 from collections.abc import Iterator, Mapping
+from itertools import takewhile
 from types import FrameType
 from typing import Any, Literal, get_args, get_origin
 
+from surehand.callables import caller_frames, closure_names
 from surehand.errors import GraphDefinitionError
 
 __all__ = ["callers_names", "class_hints", "function_of", "literal_texts", "return_hint"]
@@ -27,7 +28,7 @@ def class_hints(kind: type) -> dict[str, Any]:
     try:
         return typing.get_type_hints(kind, include_extras=True)
     except NameError:
-        pass
+        pass  # a name local to a function; the class itself does not know of which
     try:
         return typing.get_type_hints(kind, localns=callers_names(), include_extras=True)
     except NameError as error:
@@ -68,27 +69,14 @@ def literal_texts(hint: Any) -> tuple[tuple[str, ...], bool]:
 
 
 def _names_for(function: object) -> Mapping[str, Any]:
-    code, cells = getattr(function, "__code__", None), getattr(function, "__closure__", None) or ()
-    closure: dict[str, Any] = {}
-    for name, cell in zip(getattr(code, "co_freevars", ()), cells, strict=False):
-        try:
-            closure[name] = cell.cell_contents
-        except ValueError:  # not filled yet
-            continue
-    return ChainMap(closure, *(frame.f_locals for frame in _callers()))
+    return ChainMap(closure_names(function), *(frame.f_locals for frame in _calling_functions()))
 
 
 def callers_names() -> dict[str, Any]:
     """The local names of the functions that called into this package, those of the nearest first."""
-    return dict(ChainMap(*(frame.f_locals for frame in _callers())))
+    return dict(ChainMap(*(frame.f_locals for frame in _calling_functions())))
 
 
-def _callers() -> Iterator[FrameType]:
-    """The frames outside this package, the nearest first; module frames hold globals and end the search."""
-    frame = inspect.currentframe()
-    while frame is not None:
-        if not str(frame.f_globals.get("__name__", "")).startswith(__package__ or "surehand.graph"):
-            if frame.f_code.co_name == "<module>":
-                return
-            yield frame
-        frame = frame.f_back
+def _calling_functions() -> Iterator[FrameType]:
+    """The functions that led here; a module's frame holds globals and ends the search."""
+    return takewhile(lambda frame: frame.f_code.co_name != "<module>", caller_frames())

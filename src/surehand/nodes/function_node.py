@@ -12,14 +12,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from surehand.callables import is_async_callable
 from surehand.concurrency import SYSTEM_CLOCK, Clock, has_running_loop, run_in_thread, run_sync
 from surehand.control import Command, RunConfig
-from surehand.errors import (
-    GraphDefinitionError,
-    NodeError,
-    OptionError,
-    shown,
-)
+from surehand.errors import GraphDefinitionError, NodeError, OptionError, shown
 from surehand.freeze import ReadOnlyError, freeze, thaw
 from surehand.nodes.parameters import Parameter, parameters_of, takes_whole_state
 from surehand.nodes.window import fields_of, window
@@ -81,7 +77,7 @@ class FunctionNode:
         self.retry = retry
         self._fn = fn
         self._clock = clock
-        self._is_async = _is_async(fn)
+        self._is_async = is_async_callable(fn)
         try:
             self._parameters = parameters_of(fn)
         except (NameError, TypeError, ValueError) as error:
@@ -115,7 +111,7 @@ class FunctionNode:
         while True:
             try:
                 return self._update(await self._call(state, config, is_alone=is_alone))
-            except Exception as error:
+            except Exception as error:  # whatever the host's function raises goes on as it is
                 delay = retries.delay_after(error)
                 if delay is None:
                     raise
@@ -243,7 +239,7 @@ def _keys(option: str, keys: Iterable[str] | None) -> frozenset[str] | None:
     if isinstance(keys, str):
         raise OptionError(option=option, value=keys, expected="a list of keys", remedy=f"Pass [{keys!r}].")
     found = frozenset(keys)
-    if not all(isinstance(key, str) for key in found):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not all(isinstance(key, str) for key in found):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
         raise OptionError(option=option, value=keys, expected="keys as text")
     return found
 
@@ -252,12 +248,6 @@ def _name_of(fn: Any) -> str:
     while hasattr(fn, "func"):  # a partial
         fn = fn.func
     return str(getattr(fn, "__name__", type(fn).__name__))
-
-
-def _is_async(fn: Any) -> bool:
-    while hasattr(fn, "func"):
-        fn = fn.func
-    return inspect.iscoroutinefunction(fn) or inspect.iscoroutinefunction(type(fn).__call__)
 
 
 def _first_complaint(error: ValidationError) -> str:

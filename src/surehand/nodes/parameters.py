@@ -9,20 +9,23 @@ import functools
 import inspect
 import typing
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
-from types import FrameType, SimpleNamespace
+from itertools import islice
+from types import SimpleNamespace
 from typing import Annotated, Any, Final, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 from pydantic.errors import PydanticUserError
 from typing_extensions import is_typeddict
 
+from surehand.callables import caller_frames, closure_names
 from surehand.control import RunConfig
 
 __all__ = ["Parameter", "parameters_of", "takes_whole_state"]
 
 _MAX_FRAMES: Final = 30
+"""How far back callers are looked through: a local type is most often local to one of the nearest."""
 _LENIENT: Final = ConfigDict(arbitrary_types_allowed=True)
 _BY_POSITION: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _MAPPINGS: Final = (dict, Mapping, typing.Any, typing.MutableMapping)
@@ -148,7 +151,8 @@ class _Resolver:
         if not hasattr(inner, "__globals__"):
             inner = getattr(type(inner), "__call__", inner)  # noqa: B004 - the method itself is wanted
         self._globals: dict[str, Any] = getattr(inner, "__globals__", {})
-        self._locals = ChainMap(dict(_closure(inner)), *(frame.f_locals for frame in _callers()))
+        callers = islice(caller_frames(), _MAX_FRAMES)
+        self._locals = ChainMap(closure_names(inner), *(frame.f_locals for frame in callers))
 
     def __call__(self, parameter: inspect.Parameter) -> Any:
         annotation = parameter.annotation
@@ -156,23 +160,3 @@ class _Resolver:
             return Any
         holder = SimpleNamespace(__annotations__={"it": annotation})
         return typing.get_type_hints(holder, self._globals, self._locals, include_extras=True)["it"]
-
-
-def _closure(function: Any) -> Iterator[tuple[str, Any]]:
-    names = getattr(getattr(function, "__code__", None), "co_freevars", ())
-    for name, cell in zip(names, getattr(function, "__closure__", None) or (), strict=False):
-        try:
-            yield name, cell.cell_contents
-        except ValueError:  # not filled yet
-            continue
-
-
-def _callers() -> Iterator[FrameType]:
-    """The frames of those who build the node, the nearest first: a local type is most often local to one of them."""
-    frame = inspect.currentframe()
-    for _ in range(_MAX_FRAMES):
-        if frame is None:
-            return
-        if not str(frame.f_globals.get("__name__", "")).startswith("surehand."):
-            yield frame
-        frame = frame.f_back

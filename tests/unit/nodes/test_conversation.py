@@ -12,8 +12,14 @@ from surehand.messages import AIMessage, HumanMessage, ToolMessage
 from surehand.nodes.conversation import Conversation
 
 REPLY = AIMessage(tool_calls=[{"id": "1", "name": "add", "args": {}}])
-OPENAI = {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "add", "arguments": "{}"}}]}
-ANTHROPIC = {"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "add", "input": {}}]}
+OPENAI: dict[str, Any] = {
+    "role": "assistant",
+    "tool_calls": [{"id": "1", "function": {"name": "add", "arguments": "{}"}}],
+}
+ANTHROPIC: dict[str, Any] = {
+    "role": "assistant",
+    "content": [{"type": "tool_use", "id": "1", "name": "add", "input": {}}],
+}
 ANSWER = ToolMessage("5", tool_call_id="1", name="add")
 
 
