@@ -40,7 +40,7 @@ $(BENCH_READY): $(READY)
 
 demo: ## a guided tour that needs no key and no development tools
 	@if [ -f $(READY) ]; then $(BIN)/surehand demo $(ARGS); \
-	else $(MAKE) --no-print-directory $(DEMO_READY) && $(DEMO_VENV)/bin/surehand demo $(ARGS); fi
+	else $(MAKE) --no-print-directory --silent $(DEMO_READY) && $(DEMO_VENV)/bin/surehand demo $(ARGS); fi
 
 test: $(READY) ## the tests, without the slow ones and those of the embedded model
 	$(BIN)/python -m pytest $(ARGS)
