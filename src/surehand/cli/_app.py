@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.metadata import version
 from typing import Annotated
 
 import typer
@@ -22,7 +23,6 @@ __all__ = ["app"]
 
 app = typer.Typer(
     name="surehand",
-    help="Tool calls of language models, taken surely: parsed without loss, validated, run, answered.",
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -40,6 +40,22 @@ Log = Annotated[bool, typer.Option("--log", help="Show the developer's log on st
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
+def _print_version(is_asked: bool) -> None:  # noqa: FBT001 - how an option's callback is called
+    if is_asked:
+        print(f"surehand {version('surehand')}")
+        raise typer.Exit
+
+
+@app.callback()
+def surehand(
+    *,
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Tool calls of language models, taken surely: parsed without loss, validated, run, answered."""
+
+
 @app.command()
 def demo(
     *,
@@ -48,7 +64,7 @@ def demo(
     json: Json = False,
     log: Log = False,
 ) -> None:
-    """Show what becomes of a model's calls, in 15 seconds and without a key. Exits with 1 if a promise is broken."""
+    """Show what becomes of a model's calls; 15 seconds, no key. Exits with 1 if a promise is broken."""
     with one_line_errors(), developer_log(is_shown=log):
         if model is not None:
             if json:

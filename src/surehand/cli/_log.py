@@ -16,7 +16,11 @@ def developer_log(*, is_shown: bool) -> Generator[None]:
     handler: logging.Handler = logging.StreamHandler() if is_shown else logging.NullHandler()
     handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
     logger.addHandler(handler)
+    level = logger.level
+    if is_shown:
+        logger.setLevel(logging.DEBUG)  # tracebacks, whose texts may hold secrets, are told at this level alone
     try:
         yield
     finally:
         logger.removeHandler(handler)
+        logger.setLevel(level)

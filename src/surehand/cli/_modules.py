@@ -66,7 +66,8 @@ def load_one_tool(text: str) -> BaseTool:
     if len(tools) > 1:
         names = ", ".join(tool.name for tool in tools)
         raise CommandError(
-            problem=f"{text!r} holds {len(tools)} tools", remedy=f"Name one, as in {text}:NAME: {names}."
+            problem=f"{text!r} holds {len(tools)} tools",
+            remedy=f"Name one, as in {Target.read(text).module}:NAME: {names}.",
         )
     return tools[0]
 

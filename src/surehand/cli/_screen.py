@@ -65,7 +65,7 @@ def did(outcome: Outcome | None) -> str:
     tries = f"{outcome.attempts} attempts" if outcome.attempts > 1 else ""
     repairs = f"repaired: {'; '.join(outcome.repairs)}" if outcome.repairs else ""
     notes = "; ".join(outcome.notes)
-    return " · ".join(part for part in (kind, tries, ran, repairs, notes) if part)
+    return ", ".join(part for part in (kind, tries, ran, repairs, notes) if part)
 
 
 def shortened(text: str) -> str:

@@ -44,6 +44,11 @@ def double(number: float) -> float:
     return 2 * number
 
 
+def crash() -> float:
+    """Divide by zero."""
+    return 1 / 0
+
+
 more = [double, greet]
 NOTHING = 1
 '''

@@ -65,3 +65,20 @@ def test_several_tools_without_a_name_are_refused_with_their_names(shop: str) ->
     ended = surehand("call", shop, "{}")
     assert ended.code == 2
     assert "find_order, greet" in ended.err
+
+
+def test_of_several_tools_one_has_to_be_named_in_a_form_that_works(shop: str) -> None:
+    ended = surehand("call", "shop:more", "{}")
+    assert (ended.code, ended.out) == (2, "")
+    assert "Name one, as in shop:NAME: double, greet." in ended.err
+
+
+def test_the_log_has_the_traceback_of_a_crash(shop: str) -> None:
+    ended = surehand("call", f"{shop}:crash", "{}", "--log")
+    assert ended.code == 1
+    assert "ZeroDivisionError" in ended.out
+    assert "Traceback" in ended.err
+
+
+def test_without_the_log_nothing_is_said_on_standard_error(shop: str) -> None:
+    assert surehand("call", f"{shop}:crash", "{}").err == ""

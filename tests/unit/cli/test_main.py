@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib.util
 from importlib.machinery import ModuleSpec
+from importlib.metadata import version
 
 import pytest
 
@@ -34,6 +35,10 @@ def test_every_command_explains_itself(command: str) -> None:
     ended = surehand(command, "--help")
     assert ended.code == 0
     assert "Usage: surehand" in ended.out
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert surehand("--version").out == f"surehand {version('surehand')}\n"
 
 
 def test_an_unknown_command_ends_with_2() -> None:
