@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from surehand.errors import MissingExtraError, ToolDefinitionError, shown
 from surehand.spec.json_problems import problems_of
+from surehand.spec.patterns import matcher
 from surehand.spec.schema import ArgumentSchema, Problem, SchemaMismatch
 from surehand.spec.shapes import is_array, is_object
 
@@ -130,7 +131,7 @@ def _validator(schema: dict[str, Any], *, tool: str) -> _Validator:
         ) from error
     registry = importlib.import_module("jsonschema_specifications").REGISTRY
     _check_references(schema, registry, kind, tool=tool)
-    checking = validators.extend(kind, {"multipleOf": _check_multiple})
+    checking = validators.extend(kind, {"multipleOf": _check_multiple, "pattern": _check_pattern})
     validator: _Validator = checking(schema, registry=registry, format_checker=_format_checker())
     return validator
 
@@ -140,6 +141,12 @@ def _check_multiple(validator: Any, unit: float, value: Any, _schema: Any) -> It
     if validator.is_type(value, "number") and (_exact(value) / _exact(unit)).denominator != 1:
         exceptions = importlib.import_module("jsonschema.exceptions")
         yield exceptions.ValidationError("is not a multiple")
+
+
+def _check_pattern(validator: Any, pattern: str, value: Any, _schema: Any) -> Iterator[Exception]:
+    if validator.is_type(value, "string") and not matcher(pattern)(value):
+        exceptions = importlib.import_module("jsonschema.exceptions")
+        yield exceptions.ValidationError("does not match")
 
 
 def _exact(number: Any) -> Fraction:
