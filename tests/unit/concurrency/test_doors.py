@@ -108,8 +108,8 @@ def test_every_thread_has_a_loop_of_its_own() -> None:
         return run_sync(_thread)
 
     with ThreadPoolExecutor(4) as pool:
-        idents = list(pool.map(lambda _: use(), range(4)))
-    assert len(set(idents)) == 4
+        uses = [pool.submit(use) for _ in range(4)]
+    assert len({each.result() for each in uses}) == 4
 
 
 def test_a_threads_loop_is_closed_when_the_thread_ends() -> None:
