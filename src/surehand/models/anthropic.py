@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Hashable, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, Final, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 from surehand.dialects import anthropic_messages
-from surehand.errors import MissingExtraError, OptionError
+from surehand.errors import MissingExtraError
 from surehand.messages import AIMessage, AIMessageChunk
-from surehand.models.base import BaseChatModel, ModelRequest
+from surehand.models.base import BaseChatModel, ModelRequest, refuse_options
+from surehand.models.client_options import check_client
 from surehand.models.clients import LoopClients
-from surehand.models.failures import Address, bad_reply, is_transport_error, missing_key, sdk_failure
+from surehand.models.connection import Connection
+from surehand.models.failures import Address, as_model_errors, bad_reply, checked_json, missing_key
 from surehand.models.nudge import Nudge
+from surehand.policy import count
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -79,14 +82,15 @@ class ChatAnthropic(BaseChatModel):
         **options: Any,
     ) -> None:
         super().__init__(nudge=nudge, text_calls=text_calls, options=options)
+        check_client(model, temperature=temperature, timeout=timeout, max_retries=max_retries, base_url=base_url)
         self.model = model
         self._api_key = api_key
         self._base_url = base_url
         self._temperature = temperature
-        self._max_tokens = max_tokens
-        self._timeout = timeout
-        self._max_retries = max_retries
-        self._client_options = dict(client_options or {})
+        self._max_tokens = count("max_tokens", max_tokens)
+        self._connection = Connection(
+            timeout=timeout, max_retries=max_retries, client_options=dict(client_options or {})
+        )
 
     async def aclose(self) -> None:
         """Close the connections of the running loop; it does so by itself when it ends."""
@@ -96,12 +100,10 @@ class ChatAnthropic(BaseChatModel):
         body = self._body(request)
         async with self._asking() as client:
             payload = await client.post("/v1/messages", cast_to=object, body=body)
-            address = self._address(client)
-        if not isinstance(payload, dict):
-            raise bad_reply(address, payload, "text that is no JSON object")
-        reply = cast("dict[str, Any]", payload)
+            address = partial(self._address, client)
+        reply = checked_json(payload, address, reason="text that is no JSON object")
         if "content" not in reply:
-            raise bad_reply(address, reply.get("error", reply), "a reply without content")
+            raise bad_reply(address(), reply.get("error", reply), "a reply without content")
         return anthropic_messages.read_reply(reply)
 
     async def _pieces(self, request: ModelRequest) -> AsyncGenerator[AIMessageChunk, None]:
@@ -109,6 +111,7 @@ class ChatAnthropic(BaseChatModel):
         assembly = anthropic_messages.MessageStream()
         is_empty = True
         async with self._asking() as client:
+            address = partial(self._address, client)
             from anthropic import AsyncStream  # noqa: PLC0415 - an extra, which is there by now
 
             events = await client.post(
@@ -116,24 +119,16 @@ class ChatAnthropic(BaseChatModel):
             )
             async with events:
                 async for event in events:
-                    if not isinstance(event, dict):
-                        raise bad_reply(self._address(client), event, "an event that is no object")
                     is_empty = False
-                    piece = assembly.feed(cast("dict[str, Any]", event))
+                    piece = assembly.feed(checked_json(event, address, reason="an event that is no object"))
                     if piece is not None:
                         yield piece
             if is_empty:
-                raise bad_reply(self._address(client), "", "an empty stream")
+                raise bad_reply(address(), "", "an empty stream")
 
     def _checked_options(self, options: dict[str, Any]) -> dict[str, Any]:
         """The options, unless they stand for what the model itself decides."""
-        for name in sorted(_OURS & options.keys()):
-            raise OptionError(
-                option=name,
-                value=options[name],
-                expected="to be left out",
-                remedy="It follows from the messages, bind_tools(…) and the method that is called.",
-            )
+        refuse_options(options, _OURS)
         return options
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
@@ -150,11 +145,10 @@ class ChatAnthropic(BaseChatModel):
         }
         return {**{name: value for name, value in own.items() if value is not None}, **options}
 
-    def _key(self) -> tuple[object, ...]:
+    def _key(self) -> Hashable:
         """What tells two clients apart, what the SDK finds in the environment included."""
         found = tuple(os.environ.get(name) for name in _VARIABLES)
-        options = tuple(sorted((name, repr(value)) for name, value in self._client_options.items()))
-        return (self._api_key, self._base_url, found, self._timeout, self._max_retries, options)
+        return self._connection.key(self._api_key, self._base_url, found)
 
     def _address(self, client: AsyncAnthropic | None = None) -> Address:
         url = self._base_url or (str(client.base_url) if client is not None else "https://api.anthropic.com")
@@ -166,9 +160,7 @@ class ChatAnthropic(BaseChatModel):
         client = AsyncAnthropic(
             api_key=self._api_key,
             base_url=self._base_url,
-            timeout=self._timeout,
-            max_retries=self._max_retries,
-            **self._client_options,
+            **self._connection.arguments(),
         )
         if not any(getattr(client, source, None) for source in ("api_key", "auth_token", "credentials")):
             raise missing_key(self._address(client))
@@ -182,17 +174,9 @@ class ChatAnthropic(BaseChatModel):
         except ImportError as error:
             raise MissingExtraError(feature="ChatAnthropic", package="anthropic", extra="anthropic") from error
         client: AsyncAnthropic | None = None
-        try:
+        with as_model_errors(AnthropicError, lambda: self._address(client)):
             client = await _clients.get(self._key(), self._made)
             yield client
-        except AnthropicError as error:
-            raise sdk_failure(error, self._address(client)) from error
-        except json.JSONDecodeError as error:
-            raise bad_reply(self._address(client), error.doc, "broken JSON") from error
-        except Exception as error:
-            if not is_transport_error(error):
-                raise
-            raise sdk_failure(error, self._address(client)) from error
 
 
 def _written_choice(request: ModelRequest, *, parallel: bool | None) -> dict[str, Any] | None:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Hashable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from surehand.dialects import openai_chat
 from surehand.errors import MissingExtraError, OptionError
 from surehand.messages import AIMessage, AIMessageChunk
-from surehand.models.base import BaseChatModel, ModelRequest
+from surehand.models.base import BaseChatModel, ModelRequest, refuse_options
+from surehand.models.client_options import check_client
 from surehand.models.clients import LoopClients
-from surehand.models.failures import Address, bad_reply, is_transport_error, missing_key, sdk_failure
+from surehand.models.connection import Connection
+from surehand.models.failures import Address, as_model_errors, bad_reply, checked_json, missing_key
 from surehand.models.nudge import Nudge
+from surehand.policy import count
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -145,16 +147,17 @@ class ChatOpenAI(BaseChatModel):
         **options: Any,
     ) -> None:
         super().__init__(nudge=nudge, text_calls=text_calls, options=options)
+        check_client(model, temperature=temperature, timeout=timeout, max_retries=max_retries, base_url=base_url)
         self.model = model
         self._api_key = api_key
         self._base_url = base_url
         self._temperature = temperature
-        self._max_tokens = max_tokens
-        self._timeout = timeout
-        self._max_retries = max_retries
+        self._max_tokens = None if max_tokens is None else count("max_tokens", max_tokens)
+        self._connection = Connection(
+            timeout=timeout, max_retries=max_retries, client_options=dict(client_options or {})
+        )
         self._endpoint = endpoint
         self._stream_usage = stream_usage
-        self._client_options = dict(client_options or {})
 
     async def aclose(self) -> None:
         """Close the connections of the running loop; it does so by itself when it ends."""
@@ -180,10 +183,8 @@ class ChatOpenAI(BaseChatModel):
             )
             async with frames:
                 async for frame in frames:
-                    if not isinstance(frame, dict):
-                        raise bad_reply(self._address(), frame, "a frame that is no object")
                     is_empty = False
-                    piece = assembly.feed(cast("dict[str, Any]", frame))
+                    piece = assembly.feed(checked_json(frame, self._address, reason="a frame that is no object"))
                     if piece is not None:
                         yield piece
         if is_empty:
@@ -195,13 +196,7 @@ class ChatOpenAI(BaseChatModel):
             raise OptionError(
                 option="n", value=options["n"], expected="1", remedy="One message is one answer: ask several times."
             )
-        for name in sorted(_OURS & options.keys()):
-            raise OptionError(
-                option=name,
-                value=options[name],
-                expected="to be left out",
-                remedy="It follows from the model's name, bind_tools(…) and the method that is called.",
-            )
+        refuse_options(options, _OURS)
         return options
 
     def _body(self, request: ModelRequest) -> dict[str, Any]:
@@ -218,18 +213,15 @@ class ChatOpenAI(BaseChatModel):
         return {**{name: value for name, value in own.items() if value is not None}, **request.options}
 
     def _read(self, payload: object) -> AIMessage:
-        if not isinstance(payload, dict):
-            raise bad_reply(self._address(), payload, "text that is no JSON object")
-        reply = cast("dict[str, Any]", payload)
+        reply = checked_json(payload, self._address, reason="text that is no JSON object")
         if not reply.get("choices"):
             raise bad_reply(self._address(), reply.get("error", reply), "a reply without choices")
         return openai_chat.read_reply(reply)
 
-    def _key(self) -> tuple[object, ...]:
+    def _key(self) -> Hashable:
         """What tells two clients apart."""
         url = self._endpoint.address(self._base_url)
-        options = tuple(sorted((name, repr(value)) for name, value in self._client_options.items()))
-        return (self._found_key(), url, self._timeout, self._max_retries, options)
+        return self._connection.key(self._found_key(), url)
 
     def _found_key(self) -> str | None:
         return self._api_key or os.environ.get(self._endpoint.key_variable) or self._endpoint.key
@@ -248,9 +240,7 @@ class ChatOpenAI(BaseChatModel):
         return AsyncOpenAI(
             api_key=self._found_key(),
             base_url=self._endpoint.address(self._base_url),
-            timeout=self._timeout,
-            max_retries=self._max_retries,
-            **self._client_options,
+            **self._connection.arguments(),
         )
 
     @asynccontextmanager
@@ -260,19 +250,10 @@ class ChatOpenAI(BaseChatModel):
             from openai import OpenAIError  # noqa: PLC0415 - an extra, needed by calls only
         except ImportError as error:
             raise MissingExtraError(feature="ChatOpenAI", package="openai", extra="openai") from error
-        address = self._address()
         if self._found_key() is None:
-            raise missing_key(address)
-        try:
+            raise missing_key(self._address())
+        with as_model_errors(OpenAIError, self._address):
             yield await _clients.get(self._key(), self._made)
-        except OpenAIError as error:
-            raise sdk_failure(error, address) from error
-        except json.JSONDecodeError as error:
-            raise bad_reply(address, error.doc, "broken JSON") from error
-        except Exception as error:
-            if not is_transport_error(error):
-                raise
-            raise sdk_failure(error, address) from error
 
 
 def _written_choice(request: ModelRequest) -> str | Mapping[str, Any] | None:
