@@ -9,7 +9,7 @@ reached all end as messages, and the state says in ``end_reason`` why it ended.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, Literal, TypeAlias, TypedDict, cast
 
@@ -19,7 +19,7 @@ from surehand.control import END, START, RunConfig
 from surehand.dialects import text_calls
 from surehand.errors import InputError, OptionError
 from surehand.events import Listener
-from surehand.graph import CompiledGraph, StateGraph, StreamMode
+from surehand.graph import CompiledGraph, StateGraph
 from surehand.messages import (
     REMOVE_ALL_MESSAGES,
     AIMessage,
@@ -153,33 +153,18 @@ class Agent(CompiledGraph):
             ModelError: The model could not be asked; ``state`` on it is what was reached.
             Exception: What a tool raised, where ``handle_tool_errors`` lets it out.
         """
-        return run_sync(lambda: self.ainvoke(input, config, context=context))  # both nodes need an event loop anyway
+        # Both nodes need an event loop: one way through the door for the whole run, and not one for each step.
+        return run_sync(lambda: self.ainvoke(input, config, context=context))
 
-    async def ainvoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> dict[str, Any]:
-        """Run to the end; see ``invoke``."""
-        return _result(await super().ainvoke(_input(input), config, context=context))
+    def _given(self, given: object) -> object:
+        """The input as a state, with the counters of a new run."""
+        is_state = isinstance(given, Mapping) and "messages" in given
+        state: Mapping[str, Any] = cast("Mapping[str, Any]", given) if is_state else {"messages": given}
+        return {**state, "end_reason": None, "model_calls": 0}
 
-    def stream(
-        self,
-        input: Any,
-        config: RunConfig | None = None,
-        *,
-        stream_mode: StreamMode | list[StreamMode] = "updates",
-        context: Any = None,
-    ) -> Generator[Any, None, None]:
-        """Run step by step; the modes are those of any graph."""
-        return super().stream(_input(input), config, stream_mode=stream_mode, context=context)
-
-    def astream(
-        self,
-        input: Any,
-        config: RunConfig | None = None,
-        *,
-        stream_mode: StreamMode | list[StreamMode] = "updates",
-        context: Any = None,
-    ) -> AsyncGenerator[Any, None]:
-        """Run step by step; the modes are those of any graph."""
-        return super().astream(_input(input), config, stream_mode=stream_mode, context=context)
+    def _reached(self, state: Any) -> Any:
+        """The state without what only the loop needs."""
+        return {key: value for key, value in cast("Mapping[str, Any]", state).items() if key != "model_calls"}
 
 
 def _agent_of(loop: _Loop, *, store: Any, name: str) -> Agent:
@@ -213,7 +198,7 @@ class _Loop:
         messages, update = _mended(state)
         try:
             reply, asked = await self._reply(messages, state.get("model_calls", 0), config)
-        except Exception as error:
+        except Exception as error:  # whatever the model raises goes on as it is, with the conversation as evidence
             _attach(error, {"messages": messages, "end_reason": None})
             raise
         reason = self._reason_to_end(reply, asked)
@@ -359,15 +344,3 @@ def _attach(error: Exception, state: dict[str, Any]) -> None:
             error.state = state  # type: ignore[attr-defined]  # evidence for whoever goes on
         except AttributeError:
             logger.debug("a %s cannot carry the agent's state", type(error).__name__)
-
-
-def _input(given: Any) -> dict[str, Any]:
-    """The input as a state, with the counters of a new run."""
-    is_state = isinstance(given, Mapping) and "messages" in given
-    state: Mapping[str, Any] = cast("Mapping[str, Any]", given) if is_state else {"messages": given}
-    return {**state, "end_reason": None, "model_calls": 0}
-
-
-def _result(state: Mapping[str, Any]) -> dict[str, Any]:
-    """The state without what only the loop needs."""
-    return {key: value for key, value in state.items() if key != "model_calls"}

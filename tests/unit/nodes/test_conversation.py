@@ -16,13 +16,7 @@ OPENAI: dict[str, Any] = {
     "role": "assistant",
     "tool_calls": [{"id": "1", "function": {"name": "add", "arguments": "{}"}}],
 }
-    "role": "assistant",
-    "tool_calls": [{"id": "1", "function": {"name": "add", "arguments": "{}"}}],
-}
 ANTHROPIC: dict[str, Any] = {
-    "role": "assistant",
-    "content": [{"type": "tool_use", "id": "1", "name": "add", "input": {}}],
-}
     "role": "assistant",
     "content": [{"type": "tool_use", "id": "1", "name": "add", "input": {}}],
 }
