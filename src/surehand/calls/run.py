@@ -98,7 +98,7 @@ async def run_turn(calls: Sequence[Call]) -> Answers:
 
 
 async def _run_group(group: Sequence[Call], ended: dict[int, Call]) -> None:
-    if len(group) == 1:
+    if group[0].turn.is_inline:
         await _run_into(group[0], ended)
         return
     async with asyncio.TaskGroup() as tasks:

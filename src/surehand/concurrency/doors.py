@@ -141,7 +141,8 @@ class _Kept:
 
     def __del__(self) -> None:
         # A thread's local values die with it, which is the one notice that a library gets of a thread's end.
-        if not self.loop.is_closed():
+        # A daemon thread may be at work in it when the interpreter ends.
+        if not self.loop.is_closed() and not self.loop.is_running():
             self.loop.run_until_complete(self.loop.shutdown_asyncgens())
             self.loop.close()
 

@@ -208,3 +208,14 @@ threading.Thread(target=enter, daemon=True).start()
 time.sleep(0.1)
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=20)
+
+
+def test_a_daemon_thread_that_is_still_inside_leaves_nothing_to_read_at_the_end_of_the_program() -> None:
+    program = """
+import asyncio, threading, time
+from surehand.concurrency import run_sync
+threading.Thread(target=lambda: run_sync(lambda: asyncio.sleep(60)), daemon=True).start()
+time.sleep(0.1)
+"""
+    ended = subprocess.run([sys.executable, "-c", program], check=True, timeout=20, capture_output=True, text=True)
+    assert ended.stderr == ""
