@@ -21,7 +21,7 @@ import os
 import threading
 import warnings
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextvars import ContextVar
 from typing import Any, Final, TypeVar, cast
 
@@ -33,6 +33,8 @@ T = TypeVar("T")
 
 _CLOSING_SECONDS: Final = 0.5
 """How long a background loop may take to stop."""
+_LOOK_SECONDS: Final = 0.1
+"""How often a blocked caller looks whether it was cancelled."""
 
 
 def run_sync(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -219,7 +221,7 @@ class _BackgroundLoop:
         # The task is made in the loop's own thread: loops are not safe to touch from others, but for this one method.
         self.loop.call_soon_threadsafe(start)
         try:
-            return result.result()
+            return _waited_for(result)
         except BaseException:
             # Either the coroutine raised, or Ctrl-C struck this thread while it waited.
             if not result.done():  # nothing may go on unattended
@@ -232,6 +234,16 @@ class _BackgroundLoop:
         self._thread.join(_CLOSING_SECONDS)
         if not self._thread.is_alive():
             self.loop.close()
+
+
+def _waited_for(result: Future[T]) -> T:
+    """The result; a caller that is cancelled meanwhile, as ``asyncio.run`` does on Ctrl-C, waits no longer."""
+    caller = asyncio.current_task()
+    before = 0 if caller is None else caller.cancelling()
+    while not wait([result], timeout=_LOOK_SECONDS).done:
+        if caller is not None and caller.cancelling() > before:
+            raise asyncio.CancelledError
+    return result.result()
 
 
 def _hand_over(task: asyncio.Task[T], result: Future[T]) -> None:

@@ -219,3 +219,20 @@ time.sleep(0.1)
 """
     ended = subprocess.run([sys.executable, "-c", program], check=True, timeout=20, capture_output=True, text=True)
     assert ended.stderr == ""
+
+
+def test_keyboard_interrupt_reaches_a_blocked_caller_inside_asyncio_run() -> None:
+    program = """
+import asyncio, os, signal, threading, warnings
+from surehand.concurrency import run_sync
+warnings.simplefilter("ignore")
+async def main():
+    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+    run_sync(lambda: asyncio.sleep(60))
+try:
+    asyncio.run(main())
+except KeyboardInterrupt:
+    print("interrupted", run_sync(lambda: asyncio.sleep(0, "and usable")))
+"""
+    ended = subprocess.run([sys.executable, "-c", program], check=True, timeout=20, capture_output=True, text=True)
+    assert ended.stdout == "interrupted and usable\n"
