@@ -313,7 +313,9 @@ def test_nodes_that_lead_only_to_each_other_are_refused() -> None:
 
 
 def test_a_path_without_annotation_may_lead_anywhere() -> None:
-    builder("a", "b").add_edge(START, "a").add_conditional_edges("a", lambda state: "b").compile()
+    graph = builder("a", "b").add_edge(START, "a").add_conditional_edges("a", lambda state: "b").compile()
+
+    assert graph.invoke({})["log"] == ["said", "said"]
 
 
 def test_a_closed_path_does_not_lead_elsewhere() -> None:
@@ -328,7 +330,9 @@ def test_a_node_whose_code_speaks_of_commands_may_lead_anywhere() -> None:
     def hand_off(state: State) -> Any:
         return Command(goto="b")
 
-    StateGraph(State).add_node("a", hand_off).add_node("b", say).add_edge(START, "a").compile()
+    graph = StateGraph(State).add_node("a", hand_off).add_node("b", say).add_edge(START, "a").compile()
+
+    assert graph.invoke({})["log"] == ["said"]
 
 
 def test_declared_destinations_count_as_edges_and_are_checked() -> None:
@@ -345,14 +349,18 @@ def test_a_bare_command_annotation_may_lead_anywhere() -> None:
     def make_command() -> Command:
         return Command(goto="b")
 
-    StateGraph(State).add_node("a", hand_off).add_node("b", say).add_edge(START, "a").compile()
+    graph = StateGraph(State).add_node("a", hand_off).add_node("b", say).add_edge(START, "a").compile()
+
+    assert graph.invoke({})["log"] == ["said"]
 
 
 def test_a_path_annotated_with_send_may_lead_anywhere() -> None:
     def path(state: State) -> list[Send]:
         return [Send("b", {})]
 
-    builder("a", "b").add_edge(START, "a").add_conditional_edges("a", path).compile()
+    graph = builder("a", "b").add_edge(START, "a").add_conditional_edges("a", path).compile()
+
+    assert graph.invoke({})["log"] == ["said", "said"]
 
 
 def test_changes_after_compiling_do_not_reach_the_compiled_graph() -> None:

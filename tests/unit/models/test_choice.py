@@ -43,8 +43,9 @@ def test_an_unknown_provider_is_refused_with_the_known_ones_and_the_way_round(na
 def test_building_a_model_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("OPENAI_API_KEY", "DEEPSEEK_API_KEY", "ANTHROPIC_API_KEY"):
         monkeypatch.delenv(variable, raising=False)
-    init_chat_model("deepseek:deepseek-v4-flash", temperature=0)
-    init_chat_model("anthropic:claude-sonnet-4-5")
+
+    assert isinstance(init_chat_model("deepseek:deepseek-v4-flash", temperature=0), ChatOpenAI)
+    assert isinstance(init_chat_model("anthropic:claude-sonnet-4-5"), ChatAnthropic)
 
 
 def test_a_name_that_is_no_text_is_refused() -> None:
