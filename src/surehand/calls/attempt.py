@@ -23,6 +23,7 @@ from surehand.concurrency import Job, deliver_to_loop, has_running_loop, run_syn
 from surehand.control import is_command
 from surehand.errors import ToolDefinitionError, shown
 from surehand.events import CallRetried, LateResult
+from surehand.messages import Message
 from surehand.outcomes import Outcome
 from surehand.policy import RetryPolicy
 from surehand.spec import Body
@@ -209,14 +210,17 @@ def _announce_late(call: Call, job: Job[Any]) -> None:
 
 def _accepted(call: Call, value: Any) -> _Ended:
     """The end of a body that returned: a command is accepted only where the node allows it."""
-    if is_command(value) and not call.turn.host.allows_commands:
-        error = ToolDefinitionError(
-            tool=call.name,
-            problem="it returned a Command, which this node does not allow",
-            remedy="Give the node commands=True, or return a plain value.",
-        )
-        return _not_wired(call, error)
-    return _Ended(value)
+    if not is_command(value):
+        return _Ended(value)
+    if not call.turn.host.allows_commands:
+        problem = "it returned a Command, which this node does not allow"
+        remedy = "Give the node commands=True, or return a plain value."
+    elif not isinstance(value.update, Mapping | list | Message | None):
+        problem = f"it returned a Command whose update is {shown(value.update)}"
+        remedy = "Give update= a mapping of state keys, a list of messages, a message or None."
+    else:
+        return _Ended(value)
+    return _not_wired(call, ToolDefinitionError(tool=call.name, problem=problem, remedy=remedy))
 
 
 def _not_wired(call: Call, error: Exception) -> _Ended:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -188,6 +189,17 @@ async def run_call(call: Call) -> Call:
     except Exception as error:  # noqa: BLE001 - the host's journal: without it the call must not run, but is answered
         log_fault(f"{call.id}: the journal failed", error)
         call = internal(call, f"The call of {call.name!r} could not be recorded", error)
-    call = answer(render(call))
+    call = answer(_shown(call))
     await record(call)
     return call
+
+
+def _shown(call: Call) -> Call:
+    """The call with its result rendered; a result that fails in our hands is the application's fault, and said so."""
+    try:
+        return render(call)
+    except Exception as error:  # noqa: BLE001 - a command or message of the tool's may run its code when it is read
+        fallen = internal(call, f"The result of {call.name!r} could not be read", error)
+        attempts = call.outcome.attempts if call.outcome else 0
+        outcome = replace(fallen.outcome, attempts=attempts) if fallen.outcome else None
+        return render(fallen._replace(outcome=outcome))

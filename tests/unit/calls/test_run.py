@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from surehand import AIMessage, HumanMessage, ToolException, ToolMessage, ToolNode, check_transcript, tool
+from surehand import AIMessage, Command, HumanMessage, ToolException, ToolMessage, ToolNode, check_transcript, tool
 from surehand.events import CallFinished, CallProgressed, CallRetried, CallStarted, Event, LateResult
 from surehand.policy import RetryPolicy
 from surehand.spec import ToolContext
@@ -471,3 +471,19 @@ def test_an_id_that_is_no_proper_text_still_has_an_idempotency_key() -> None:
 
     (answer,) = ToolNode([key]).invoke([AIMessage(tool_calls=[{"id": "\ud800", "name": "key", "args": {}}])])
     assert len(answer.content) == 32
+
+
+class _Unreadable(dict[str, Any]):
+    def get(self, key: str, default: object = None) -> Any:
+        raise RuntimeError("cannot be read")
+
+
+@pytest.mark.parametrize("update", [5, "text", _Unreadable()])
+def test_a_command_that_cannot_be_read_costs_the_turn_no_answer(update: Any) -> None:
+    @tool
+    def move() -> Any:
+        """Ask the graph for what it cannot do."""
+        return Command(update=update)
+
+    answers = ToolNode([move, quick], commands=True).invoke([_turn("move", "quick")])
+    assert [answer.outcome.kind for answer in answers] == ["internal", None]
