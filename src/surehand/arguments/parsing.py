@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -30,8 +31,10 @@ def parse_arguments(raw: object, *, schema: object = None) -> ParsedArguments:
     if schema is None:
         return parsed
     directions, names, other = _directed(schema)
-    known = {name: names[name] for name in parsed.value if name in names and names[name] not in parsed.value}
-    guessed = variants([name for name in parsed.value if name not in names], names, parsed.value)
+    times = Counter(names[name] for name in parsed.value if name in names)
+    known = {name: names[name] for name in parsed.value if name in names and times[names[name]] == 1}
+    given = {known.get(name, name) for name in parsed.value}
+    guessed = variants([name for name in parsed.value if name not in names], names, given)
     renamed = {**known, **guessed}
     coercion = Coercion()
     named = {renamed.get(name, name): value for name, value in parsed.value.items()}

@@ -88,16 +88,30 @@ class Screen:
 
     def _names(self, value: Mapping[str, Any], node: Direction, place: _Place) -> dict[str, str]:
         """Key as it was given -> key as the validator takes it, where the two differ."""
-        renamed = {key: target for key in value if (target := node.names.get(key, key)) != key and target not in value}
-        unknown = [key for key in value if key not in node.names]
-        guessed = {} if self.is_strict else variants(unknown, node.names, value)
+        known = {key: node.names[key] for key in value if key in node.names}
+        self._check_repeated(known, value, place)
+        unknown = [key for key in value if key not in known]
+        guessed = {} if self.is_strict else variants(unknown, node.names, known.values())
         for key in unknown:
             path = json_path((*place, key))
             if key in guessed:
                 self.notes.append(f"read the key {path} as {guessed[key]!r}")
             elif node.extras is None and not self.schema.keeps_unknown_keys:
                 self.later_notes.append(f"dropped the unknown key {path}")
-        return {**renamed, **guessed}
+        return {**known, **guessed}
+
+    def _check_repeated(self, known: Mapping[str, str], value: Mapping[str, Any], place: _Place) -> None:
+        """Refuses several names of one key, unless they were given the same value."""
+        first: dict[str, str] = {}
+        for key, target in known.items():
+            earlier = first.setdefault(target, key)
+            if earlier == key:
+                continue
+            if type(value[earlier]) is type(value[key]) and value[earlier] == value[key]:
+                self.notes.append(f"dropped the key {json_path((*place, key))}, the same as {earlier!r}")
+            else:
+                text = f"is another name of {earlier}, and both were given with different values"
+                self.problems.append(Problem(place=(*place, key), text=text, rule="given_twice"))
 
     def _scalar(self, value: Any, direction: Direction, place: _Place) -> Any:
         if isinstance(value, str):

@@ -52,6 +52,11 @@ def test_any_kind_of_schema_directs_the_coercion(kind: Any) -> None:
     assert parse_arguments({"n": "5"}, schema=kind).value == {name: 5}
 
 
+@pytest.mark.parametrize("given", [{"N": 1, "n": 2}, {"_n": 1, "n": 2}])
+def test_several_names_of_one_argument_never_overwrite_each_other(given: dict[str, int]) -> None:
+    assert sorted(parse_arguments(given, schema=Args).value.values()) == [1, 2]
+
+
 def test_what_cannot_be_coerced_stays_as_it_is() -> None:
     assert parse_arguments({"n": "five", "on": 3, "tags": "a, b"}, schema=SCHEMA).value == {
         "n": "five",

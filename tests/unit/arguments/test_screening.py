@@ -29,6 +29,28 @@ def test_keys_of_nested_objects_are_named_as_the_validator_takes_them(name: str)
     assert found == {"inner": {"p_age": 1}, "others": [{"p_age": 2}]}
 
 
+def test_a_variant_of_a_key_that_was_given_is_not_taken_for_it() -> None:
+    found, screen = screened({"inner": {"age": 1, "pAge": 2}})
+
+    assert found == {"inner": {"p_age": 1, "pAge": 2}}
+    assert screen.later_notes == ["dropped the unknown key $.inner.pAge"]
+
+
+def test_two_names_of_one_key_with_different_values_are_refused() -> None:
+    _, screen = screened({"inner": {"p_age": 1, "age": 2}})
+
+    assert [(problem.place, problem.text) for problem in screen.problems] == [
+        (("inner", "age"), "is another name of p_age, and both were given with different values")
+    ]
+
+
+def test_two_names_of_one_key_with_one_value_count_once() -> None:
+    found, screen = screened({"inner": {"age": 1, "p_age": 1}})
+
+    assert (found, screen.problems) == ({"inner": {"p_age": 1}}, [])
+    assert screen.notes == ["dropped the key $.inner.p_age, the same as 'age'"]
+
+
 def test_a_null_below_that_is_optional_and_not_allowed_is_left_out() -> None:
     found, screen = screened({"inner": {"p_age": None, "note": None}})
 
