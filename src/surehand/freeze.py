@@ -164,6 +164,8 @@ _ATOMS: Final = (
 """Types whose values cannot be changed."""
 _ATOM_TYPES: Final = frozenset({str, bool, int, float, type(None)})
 """The commonest of them, for one look at the type."""
+_KEPT: Final = 0
+"""Under this key, which is no object's id, stands what was made while freezing and has to live until it is done."""
 
 
 def freeze(value: T, *, place: str = "") -> T:
@@ -185,11 +187,13 @@ def _frozen(value: Any, place: str, done: dict[int, Any]) -> Any:  # noqa: PLR09
     kind: Any = type(value)
     if kind in _ATOM_TYPES:
         return value
+    # One copy of an object that stands in several places, and an end for one that holds itself. An id says which object
+    # it is only while that lives: originals do until all is frozen, and what is made on the way is kept in `done`.
     known = done.get(id(value))
     if known is not None:
         return known
     if isinstance(value, dict):
-        return _frozen_dict(value, place, done)
+        return _frozen_dict(value, value, place, done)
     if isinstance(value, list):
         return _frozen_list(value, place, done)
     if isinstance(value, _ATOMS):
@@ -198,18 +202,18 @@ def _frozen(value: Any, place: str, done: dict[int, Any]) -> Any:  # noqa: PLR09
         items = [_frozen(item, place, done) for item in value]
         return kind._make(items) if hasattr(kind, "_make") else tuple(items)
     if isinstance(value, set):
-        frozen = FrozenSet(value)
+        frozen = FrozenSet(value)  # its members can be hashed, and so are not changed by anybody
         frozen.place = place
         return frozen
     return _frozen_object(value, place, done)
 
 
-def _frozen_dict(value: dict[Any, Any], place: str, done: dict[int, Any]) -> FrozenDict:
+def _frozen_dict(value: Any, items: dict[Any, Any], place: str, done: dict[int, Any]) -> FrozenDict:
     frozen = FrozenDict()
     frozen.place = place
-    done[id(value)] = frozen
-    put = super(FrozenDict, frozen).__setitem__
-    for key, item in value.items():
+    done[id(value)] = frozen  # before its items, one of which may hold it
+    put = super(FrozenDict, frozen).__setitem__  # the class itself refuses
+    for key, item in items.items():
         put(key, item if type(item) in _ATOM_TYPES else _frozen(item, place or str(key), done))
     return frozen
 
@@ -228,14 +232,20 @@ def _frozen_list(value: list[Any], place: str, done: dict[int, Any]) -> FrozenLi
 def _frozen_object(value: Any, place: str, done: dict[int, Any]) -> Any:
     kind: Any = type(value)
     if isinstance(value, Mapping) and not hasattr(value, "__dict__"):  # a mapping proxy and its like
-        return _frozen_dict(dict(value), place, done)
+        items = dict(value)  # its own code may make the items anew for each look
+        done[_KEPT] = (items, done.get(_KEPT))
+        return _frozen_dict(value, items, place, done)
     try:
+        # A value that refuses assignment by itself, without a __dict__ to get round it, needs frozen fields only.
         if not kind.__dictoffset__ and _refuses_assignment(kind):
             return _frozen_value(value, kind, place, done)
+        # Records are what people write states with: they get a class that refuses, so that a change is told at once.
         if is_dataclass(kind) or hasattr(kind, "__pydantic_fields__"):
             return _frozen_record(value, kind, place, done)
+        # Other slotted objects may be built by filling their slots, unless their class has ideas of its own about it.
         if not kind.__dictoffset__ and _slots_of(kind) and kind.__new__ is object.__new__:
             return _frozen_value(value, kind, place, done)
+        # Of anything else nobody knows what a change is. A copy keeps it from the state, which is what counts.
         return _unwritable(copy.deepcopy(value, dict(done)))
     except Exception:  # noqa: BLE001 - copying runs the object's own code; what cannot be copied is shown as it is
         return value

@@ -6,7 +6,7 @@ import copy
 import json
 import pickle
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import FrozenInstanceError, dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -245,3 +245,37 @@ def test_thaw_makes_records_ordinary_again(make: Callable[[], Any]) -> None:
     thawed.items.append(2)
     assert type(thawed) is make
     assert (thawed.a, thawed.items) == (5, [1, 2])
+
+
+def test_a_mapping_proxy_that_holds_itself_is_frozen_once() -> None:
+    inside: dict[str, Any] = {}
+    proxy = MappingProxyType(inside)
+    inside["itself"] = proxy
+
+    frozen: Any = freeze({"proxy": proxy})["proxy"]
+
+    assert frozen["itself"] is frozen
+
+
+class Made(Mapping[str, list[int]]):
+    """A mapping that makes its values anew for each look."""
+
+    __slots__ = ("_number",)
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def __getitem__(self, key: str) -> list[int]:
+        return [self._number]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter("ab")
+
+    def __len__(self) -> int:
+        return 2
+
+
+def test_values_that_a_mapping_makes_anew_are_not_taken_for_one_another() -> None:
+    frozen: Any = freeze([Made(number) for number in range(50)])
+
+    assert [item["a"] for item in frozen] == [[number] for number in range(50)]

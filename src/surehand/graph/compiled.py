@@ -89,6 +89,8 @@ class CompiledGraph:
             Exception: As ``invoke``.
         """
         modes = read_modes(stream_mode)
+        # What nodes emit has to come out while they run, so that something must run them meanwhile: a loop. The other
+        # modes have nothing to say within a step, and their steps may stay in the caller's thread.
         if "custom" in modes:
             return self._pulled(self.astream(input, config, stream_mode=stream_mode, context=context))
         return self._stepwise(self._start(input, config, context=context), modes, is_list=stream_mode != modes[0])

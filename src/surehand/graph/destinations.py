@@ -28,6 +28,7 @@ def destinations_of(action: object, declared: Iterable[str] | None) -> frozenset
         return None if any(node.destinations is None for node in plan.nodes.values()) else _NOWHERE
     if getattr(action, "commands", False):  # a ToolNode whose tools may answer with commands
         return None
+    # What is run depends on the door, so that both ways count.
     callables = [getattr(action, name) for name in ("invoke", "ainvoke") if hasattr(action, name)] or [action]
     found = [_destinations_of_function(function) for function in callables]
     known = [targets for targets in found if targets is not None]

@@ -31,6 +31,7 @@ class Outbox:
     def start(self, step: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Run a step while items are taken; whoever starts it has to ``end`` it."""
         task = self._loop.create_task(step)
+        # Callbacks run in the order they were scheduled, and whatever the step emitted was scheduled before it ended.
         task.add_done_callback(lambda _: self._items.put_nowait(STEP_ENDED))
         return task
 

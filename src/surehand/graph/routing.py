@@ -63,7 +63,7 @@ def tasks_for(targets: Iterable[tuple[str, object]], plan: Plan) -> tuple[Task, 
     Raises:
         RoutingError: A target is no node of the graph.
     """
-    pulled: dict[str, Task] = {}
+    pulled: dict[str, Task] = {}  # by name: two edges that lead to one node run it once
     sent: list[Task] = []
     for source, target in targets:
         if isinstance(target, Send):
@@ -84,6 +84,7 @@ def arrive(
 ) -> tuple[dict[int, frozenset[str]], list[tuple[str, str]]]:
     """Which sources each join has seen after a step, and the targets of those that have seen all of theirs."""
     ran, waiting, complete = frozenset(sources), dict(arrived), list[tuple[str, str]]()
+    # A join that is complete forgets what it saw, so that in a loop it waits for all of its sources again.
     for position, join in enumerate(plan.joins):
         seen = waiting.pop(position, frozenset()) | (ran & frozenset(join.sources))
         if len(seen) == len(join.sources):

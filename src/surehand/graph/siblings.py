@@ -53,6 +53,7 @@ class _Siblings(Generic[T]):
         """Failures of jobs that had been asked to stop."""
 
     async def run(self) -> list[T]:
+        # No Exception leaves a job: the group's own rule would cancel all others, also those that cannot be stopped.
         async with asyncio.TaskGroup() as group:
             for position in range(len(self._jobs)):
                 self._tasks.append(group.create_task(self._one(position)))
@@ -68,6 +69,8 @@ class _Siblings(Generic[T]):
                 self._running.add(position)
                 self._results[position] = await job.run()
         except asyncio.CancelledError as error:
+            # `cancelling` counts what others asked of this task. At zero nobody did: the node's own code raised it, and
+            # to let it through would end the whole run without a word.
             if task.cancelling():
                 raise
             self._fail(position, _cancelled_itself(job.node), error)
@@ -79,6 +82,7 @@ class _Siblings(Generic[T]):
     def _fail(self, position: int, error: Exception, cause: BaseException | None = None) -> None:
         if cause is not None:
             error.__cause__ = cause
+        # A node that was asked to stop may fail while it does: that is not why the step fails, and must not hide it.
         if self._tasks[position].cancelling():
             self._consequences[position] = error
             return

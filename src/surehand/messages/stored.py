@@ -74,7 +74,7 @@ def message_from_dict(form: object) -> Message:
         )
     word: object = fields.pop("type", None)
     kind = _KINDS.get(word) if isinstance(word, str) else None
-    if kind is None or not fields.keys() <= set(kind._fields):  # pyright: ignore[reportPrivateUsage]
+    if kind is None or not fields.keys() <= set(kind._fields):  # pyright: ignore[reportPrivateUsage] - one family of modules
         raise _damaged(form)
     try:
         return _built(kind, fields)
