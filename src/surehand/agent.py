@@ -176,6 +176,7 @@ def _agent_of(loop: _Loop, *, store: Any, name: str) -> Agent:
     graph.add_conditional_edges("model", _after("tools"), ["tools", END])
     graph.add_conditional_edges("tools", _after("model"), ["model", END])
     plan = graph.compile(store=store, name=name).plan
+    # Two steps a turn and one for the entry: the loop's own limit always comes first, and ends in an answer.
     return Agent(replace(plan, recursion_limit=2 * loop.max_iterations + 1))
 
 
@@ -240,6 +241,7 @@ class _Loop:
 
     def _reason_to_end(self, reply: AIMessage, asked: int) -> EndReason | None:
         if reply.tool_calls:
+            # Results of return_direct tools are the answer: such calls are run though the model may not be asked again.
             needs_another_turn = not all(call["name"] in self.direct for call in reply.tool_calls)
             return "max_iterations" if asked >= self.max_iterations and needs_another_turn else None
         if _is_lost(reply):
@@ -277,6 +279,8 @@ def _bound(model: ChatModel, tools: Sequence[BaseTool], tool_choice: ToolChoice)
             raise OptionError(option="tool_choice", value=tool_choice, expected="None for an agent without tools")
         return model, model
     forced = tool_choice if tool_choice is not None else getattr(model, "tool_choice", None)
+    # A choice may have been bound to the model beforehand. It holds for the first request too, and no longer: a model
+    # that is forced to call a tool each time never answers.
     free = model.bind_tools(tools)
     return free, free if forced is None else model.bind_tools(tools, tool_choice=forced)
 

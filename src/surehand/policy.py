@@ -233,7 +233,7 @@ class RetryPolicy:
         """
         try:
             wait = min(self.max_interval, self.initial_interval * self.backoff_factor ** (attempt - 1))
-        except OverflowError:
+        except OverflowError:  # a power beyond what a float holds, after a thousand attempts
             wait = self.max_interval
         if self.jitter:
             wait *= random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, guards nothing

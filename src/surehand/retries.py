@@ -53,12 +53,14 @@ class Retries:
 
 
 def _covers(policy: RetryPolicy, error: Exception) -> bool:
+    # A broken contract is broken again next time. `may_run_again` is what a turn of tool calls says on what it raises:
+    # some of its calls may have had their effect, and would have it twice.
     if isinstance(error, NodeError) or getattr(error, "may_run_again", True) is False:
         return False
-    if isinstance(error, ToolException) and error.retryable:
+    if isinstance(error, ToolException) and error.retryable:  # its author says so
         return True
     if policy.retry_on is not None:
         return policy.covers(error)
-    if isinstance(error, SurehandError):
+    if isinstance(error, SurehandError):  # wrong input or a missing node is the same next time, but servers recover
         return isinstance(error, ModelError)
     return not isinstance(error, _MISTAKES)

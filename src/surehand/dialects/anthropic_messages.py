@@ -110,13 +110,14 @@ def write_messages(
     written: list[dict[str, Any]] = []
     for message in repair_transcript(messages):
         if isinstance(message, SystemMessage):
-            system.append(message.content)
+            system.append(message.content)  # there is one place for it, above the conversation, wherever it stood
             continue
         role, blocks = _written(message, names or {})
         if written and written[-1]["role"] == role:
             written[-1]["content"] += blocks
         else:
             written.append({"role": role, "content": blocks})
+    # The API wants the user to speak first; a trimmed conversation may begin with the model.
     if written and written[0]["role"] == "assistant":
         written.insert(0, {"role": "user", "content": [_text(_OPENING)]})
     for entry in written:
@@ -159,6 +160,8 @@ def _written(message: Message, names: Mapping[str, str]) -> tuple[str, list[dict
 
 def _written_reply(message: AIMessage, names: Mapping[str, str]) -> list[dict[str, Any]]:
     blocks = content_blocks(message.content)
+    # Calls keep their places among texts and thoughts, as the API wants a signed thought before what it led to. Those
+    # without a block, because they came from another provider or were read from text, go to the end.
     placed = calls_in_order(message, blocks)
     written = [
         {**block, **_written_call(placed[position], names)} if position in placed else anthropic_block(block)
@@ -221,7 +224,7 @@ class MessageStream:
             return self._about(mapping_of(event.get("message")))
         if kind == "message_delta":
             return self._about({**mapping_of(event.get("delta")), "usage": event.get("usage")})
-        if kind == "error":
+        if kind == "error":  # inside a stream that began with HTTP 200: it ends here, without a stop reason
             return self._reply.add(metadata={"error": event.get("error")})
         self._is_stopped = self._is_stopped or kind == "message_stop"
         index: object = event.get("index")

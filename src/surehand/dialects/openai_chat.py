@@ -65,6 +65,7 @@ def read_reply(payload: Mapping[str, Any], *, choice: int = 0) -> AIMessage:
     read = convert_to_messages([{**message, "role": "assistant"}])[0]
     metadata = {key: payload[key] for key in _ABOUT_REPLY if payload.get(key) is not None}
     metadata["finish_reason"] = found.get("finish_reason")
+    # The reply is read like any message of the dialect; what only a reply has is added to it.
     return cast("AIMessage", read).replace(response_metadata=metadata, usage_metadata=usage_of(payload.get("usage")))
 
 
@@ -158,6 +159,7 @@ def _parts(content: Content) -> str | list[Any]:
 
 def _written_reply(message: AIMessage, form: _Form) -> dict[str, Any]:
     text = clean_text(message.text)
+    # Beside calls OpenAI itself writes null, which not every server takes; the empty text all of them do.
     written: dict[str, Any] = {"role": "assistant", "content": text or ("" if message.tool_calls else NO_OUTPUT)}
     for field in form.extra_fields:
         if field in message.additional_kwargs:
@@ -225,7 +227,7 @@ class ChatStream:
         usage = usage_of(chunk.get("usage"))
         text, extras, pieces = "", dict[str, str](), list[ToolCallChunk]()
         for entry in map(mapping_of, items_of(chunk.get("choices"))):
-            if entry.get("index", 0) != self._choice:
+            if entry.get("index", 0) != self._choice:  # some servers leave the number out, and have one choice
                 continue
             if entry.get("finish_reason"):
                 metadata["finish_reason"] = entry["finish_reason"]

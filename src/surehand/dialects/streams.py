@@ -1,4 +1,8 @@
-"""A reply in the making: what a stream has brought so far."""
+"""A reply in the making: what a stream has brought so far.
+
+Adding chunks up (``a + b + c``) gives the same message, but copies with every chunk all that came before, so that its
+cost grows with the square of the length. Here the parts of a text are kept in a list and joined when somebody asks.
+"""
 
 from __future__ import annotations
 
@@ -47,6 +51,7 @@ class Reply:
             self._calls.feed(piece)
         self.metadata.update(metadata)
         if usage:
+            # The parts come apart: Anthropic counts the input at the start of a stream and the output at its end.
             self._usage = _total({**(self._usage or {}), **usage})
         return AIMessageChunk(
             text,

@@ -41,6 +41,8 @@ def read_text_calls(text: str, tool_names: Collection[str]) -> list[ToolCall] | 
         text: The whole content of the reply.
         tool_names: The names of the tools that were offered.
     """
+    # A mark says that calls follow, so that what stands beside it is passed over. Without one every word counts: JSON
+    # with a sentence around it is an answer about JSON.
     body = _without_end_tokens(text)
     if body.startswith(_PYTHON_TAG):
         return _calls(_split(body.removeprefix(_PYTHON_TAG)), tool_names)

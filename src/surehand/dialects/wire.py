@@ -43,6 +43,7 @@ def clean_text(text: str) -> str:
     """The text as Unicode: surrogate pairs joined, lone surrogates replaced by U+FFFD."""
     if not _SURROGATE.search(text):
         return text
+    # UTF-16 is what surrogates are of: written out and read back, two halves of a character become it again.
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -107,6 +108,7 @@ def _says_something(text: object) -> bool:
 
 def calls_in_order(message: AIMessage, blocks: Sequence[Mapping[str, Any]]) -> dict[int, ToolCall]:
     """Which call each ``tool_use`` block of the content stands for, by the block's position."""
+    # By order where the numbers agree, because ids that a provider repeated were replaced in the calls only.
     positions = [position for position, block in enumerate(blocks) if block.get("type") == "tool_use"]
     if len(positions) == len(message.tool_calls):
         return dict(zip(positions, message.tool_calls, strict=True))

@@ -61,12 +61,14 @@ class _Open:
             self.scanned += 1
         if self.depth or self.is_in_string:
             return False
+        # Balanced is not yet valid; the parser is asked only now, or every piece would cost a look at the whole text.
         try:
             return isinstance(json.loads(self.text, strict=False), dict)
         except ValueError:
             return False
 
     def _scan(self, text: str) -> None:
+        # A backslash at the end of a text escapes the first character of the next.
         start, self.is_escaped = int(self.is_escaped), False
         for match in _TOKENS.finditer(text, start):
             mark = match.group()
@@ -90,8 +92,10 @@ class CallAssembler:
         call = self._owner(piece)
         if call is not None and _is_complete_before(call, text):
             if text.strip() == call.text.strip() and piece["name"] in (None, "", call.name):
-                return
+                return  # sent again, as some servers do with the last piece
             if piece["name"] or not (call.id or piece["id"]):
+                # Parallel calls of one tool, all under one number. Where an id holds the two together they are one call
+                # with more text than it should have, and it is left to the reader of the arguments to refuse it.
                 call = self._start(piece, name=piece["name"] or call.name)
         if call is None:
             call = self._start(piece, name=piece["name"] or "")
@@ -133,6 +137,7 @@ class CallAssembler:
 
     def _owner(self, piece: ToolCallChunk) -> _Open | None:
         call_id, index = piece["id"] or None, piece["index"]
+        # From the newest: where an id or a number was used twice, it is the later call that is still being sent.
         for call in reversed(self._calls):
             if call_id is not None and call.id == call_id and (index is None or call.index in (None, index)):
                 return call
@@ -145,6 +150,8 @@ class CallAssembler:
         if not self._calls:
             return None
         call = self._calls[-1]
+        # An id is news if the newest call has one (another one, or it would have been found by it), or if a name comes
+        # with it, as at the beginning of a call.
         if piece["id"] and (call.id or piece["name"]):
             return None
         return call if piece["name"] in (None, "", call.name) or not call.name else None

@@ -82,6 +82,7 @@ def read_calls(raw: object) -> Calls:
     taken: set[str] = set()
     for entry in _entries(raw):
         call_id, name, args = _fields(entry)
+        # A blank id is text, but no provider takes it back.
         if not isinstance(call_id, str) or call_id in taken or not call_id.strip():
             call_id = new_call_id()
         taken.add(call_id)
@@ -109,6 +110,7 @@ def _fields(entry: object) -> tuple[object, str, object]:
     if custom:
         # OpenAI's custom tools take free-form text: it is an argument as it stands and never read as JSON.
         return fields.get("id"), _name(custom.get("name")), {"input": custom.get("input")}
+    # OpenAI nests name and arguments under `function`, beside the id; LangChain and Anthropic have one level.
     inner = fields if function is None else mapping_of(function)
     return fields.get("id"), _name(inner.get("name")), _arguments(inner)
 

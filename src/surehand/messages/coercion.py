@@ -71,7 +71,7 @@ def convert_to_messages(value: object) -> list[Message]:
     if not issubclass(kind, list | tuple) or (issubclass(kind, tuple) and _is_pair(items)):
         items = [value]
     elif all(isinstance(item, Message) for item in items):
-        return items
+        return items  # messages of ours carry ids that fit already: nothing to follow, whatever the length
     reader = _Reader()
     for item in items:
         reader.read(item)
@@ -194,6 +194,7 @@ class _Reader:
         self._read_answer({**answer, "additional_kwargs": extra})
 
     def _read_answer(self, fields: Mapping[str, Any]) -> None:
+        # Answers are matched to calls as they come: an id that was sent twice means the first open call, then the next.
         name = fields.get("name")
         sent_id = _text_id(fields.get("tool_call_id"))
         call = self._answered_call(sent_id, name)
@@ -236,6 +237,7 @@ def _flat(item: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _object_fields(item: object) -> Mapping[str, Any] | None:
     """A LangChain message, or a provider SDK's message with ``role``, as a mapping; None for anything else."""
+    # By the name of the module, so that LangChain is never imported, and by all bases, for the subclasses of partners.
     if any(kind.__module__.startswith("langchain_core.messages") for kind in type(item).__mro__):
         return {name: getattr(item, name) for name in _KNOWN if hasattr(item, name)}
     dump = getattr(item, "model_dump", None)
@@ -267,6 +269,7 @@ def _call_entries(fields: Mapping[str, Any], content: object) -> list[Any]:
     """The calls of an assistant's message, in any provider's place and shape, in the order they were made."""
     entries = [entry for entry in _list(fields.get("tool_calls")) if not _is_placeholder(entry)]
     entries += [{**mapping_of(entry), "type": "invalid_tool_call"} for entry in _list(fields.get("invalid_tool_calls"))]
+    # LangChain keeps Anthropic's blocks in the content beside `tool_calls`; to read both would double every call.
     entries = entries or [block for block in items_of(content) if _is_block(block, "tool_use")]
     legacy = mapping_of(fields.get("function_call"))
     if not entries and legacy and not _is_placeholder(legacy):

@@ -22,12 +22,14 @@ def add_messages(left: object, right: object) -> list[Message]:
     Raises:
         InputError: A side is no message or list of messages, or a ``RemoveMessage`` names an id that is not there.
     """
+    # From the back: what stands before the last request to remove everything need not be looked at.
     kept, new = [] if left is None else convert_to_messages(left), convert_to_messages(right)
     for position in reversed(range(len(new))):
         if new[position].id == REMOVE_ALL_MESSAGES and isinstance(new[position], RemoveMessage):
             kept, new = [], new[position + 1 :]
             break
     base = [_finished(message) for message in kept]
+    # The usual case, a step's new messages: nothing to look up, so that a long conversation costs one walk.
     if all(message.id is None for message in new):
         return base + [_finished(message) for message in new]
     return _merge(base, new)

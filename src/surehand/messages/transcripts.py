@@ -108,7 +108,7 @@ def repair_transcript(messages: Sequence[Message]) -> list[Message]:
     for position, message in enumerate(messages):
         slots = pairing.slots.get(position)
         if isinstance(message, ToolMessage):
-            continue
+            continue  # those that answer a call are written right after it, the others nowhere
         if slots is None:
             repaired.append(message)
             continue
@@ -120,6 +120,7 @@ def repair_transcript(messages: Sequence[Message]) -> list[Message]:
 
 def _pair(messages: Sequence[Message]) -> _Pairing:
     pairing = _Pairing()
+    # Several calls may bear one id in a history: providers number anew in each turn, or repeat an id by mistake.
     by_id: dict[str, list[_Slot]] = {}
     group = -1  # the AI message whose answers may stand here; -1 after any other message
     for position, message in enumerate(messages):
@@ -179,7 +180,7 @@ class _Ids:
 
 def _renamed(message: Message, slots: Iterable[_Slot], ids: dict[str, str]) -> Message:
     if all(old == new for old, new in ids.items()):
-        return message
+        return message  # the very same: what is known of how its arguments were read would be lost in a copy
     calls = [{**slot.call, "id": ids[slot.call["id"]]} for slot in slots]
     return message.replace(tool_calls=calls)
 
@@ -259,7 +260,7 @@ def trim_messages(
     room.take(messages[:head])
     start = len(messages)
     for first, end in reversed(_units(messages, head)):
-        if not room.take(messages[first:end]) and start < len(messages):
+        if not room.take(messages[first:end]) and start < len(messages):  # the newest unit is kept whatever its length
             break
         start = first
     return [*messages[:head], *messages[start:]]
@@ -302,12 +303,14 @@ class _Room:
 
 def _units(messages: Sequence[Message], start: int) -> list[tuple[int, int]]:
     """The parts that must not be split, as (first, end): from each message with calls to the last answer to them."""
+    # From the back, so that an answer is met before the call it belongs to, and each message is looked at once. A unit
+    # that begins inside another is a part of it: calls whose answers overlap stay or go together.
     ends: dict[str, int] = {}
     units: list[tuple[int, int]] = []
     for position in reversed(range(start, len(messages))):
         message, end = messages[position], position + 1
         if isinstance(message, ToolMessage):
-            ends.setdefault(message.tool_call_id, end)
+            ends.setdefault(message.tool_call_id, end)  # the last answer, where there are several
         elif isinstance(message, AIMessage):
             end = max([end, *(ends.pop(call["id"], end) for call in message.tool_calls)])
         while units and units[-1][0] < end:

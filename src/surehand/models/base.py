@@ -151,7 +151,8 @@ class BaseChatModel(ABC):
                     whole = piece if whole is None else whole + piece
                 yield piece
         finally:
-            await pieces.aclose()
+            await pieces.aclose()  # now, and not when it is collected: the connection is given back here
+        # Told only when the text has ended, which has been streamed by then: a call cannot be seen before it is whole.
         if whole is not None and (calls := self._text_calls_of(whole, request)):
             yield _chunk_of(AIMessage("", tool_calls=calls))
 
@@ -181,6 +182,7 @@ class BaseChatModel(ABC):
         calls = self._text_calls_of(reply, request)
         if not calls:
             return reply
+        # What was said before a tag is for the user; the marks and the JSON are not.
         said = reply.text.partition("<tool_call>")[0] if "<tool_call>" in reply.text else ""
         return reply.replace(content=said.strip(), tool_calls=calls)
 

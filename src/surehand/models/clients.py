@@ -45,6 +45,8 @@ class LoopClients(Generic[C]):
             held = self._open.get(place)
         if held is None:
             self._forget_dead_loops()
+            # No await between the look and the entry: another task of this loop cannot come in between, and other loops
+            # have other places. So the lock is held for the dictionary only, never while a client is made.
             client = make()
             lifetime = self._lifetime(place, client)
             with self._lock:
@@ -74,4 +76,4 @@ class LoopClients(Generic[C]):
         """Loops that were closed without closing their generators leave entries behind."""
         with self._lock:
             for place in [place for place in self._open if place[0].is_closed()]:
-                del self._open[place]
+                del self._open[place]  # its sockets died with the loop: there is nothing left to await a close in

@@ -149,6 +149,7 @@ class LocalModel(BaseChatModel):
     async def _pieces(self, request: ModelRequest) -> AsyncGenerator[AIMessageChunk, None]:
         body = {**self._body(request), "stream": True, "stream_options": {"include_usage": True}}
         frames = _Frames(asyncio.get_running_loop())
+        # A job and not run_in_thread: the thread goes on while its frames are taken here.
         job: Job[Payload] = Job(lambda: self._ask(self._server(), body, frames.put), deliver=lambda _: frames.end())
         workers().start(job)
         assembly = openai_chat.ChatStream()
@@ -158,7 +159,7 @@ class LocalModel(BaseChatModel):
                 if piece is not None:
                     yield piece
         finally:
-            frames.is_wanted = False
+            frames.is_wanted = False  # the engine hears of it with its next frame, and stops
         if job.error is not None:
             raise job.error
 
@@ -188,7 +189,7 @@ class LocalModel(BaseChatModel):
 
     def _server(self) -> _Server:
         """The loaded model; loads it on the first use, once, whoever asks."""
-        with self._loaded.lock:
+        with self._loaded.lock:  # held while loading, on a worker thread: others wait for the one set of weights
             if self._loaded.server is None:
                 self._loaded.server = self._started()
             return self._loaded.server

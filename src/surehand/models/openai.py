@@ -171,7 +171,7 @@ class ChatOpenAI(BaseChatModel):
 
     async def _pieces(self, request: ModelRequest) -> AsyncGenerator[AIMessageChunk, None]:
         body = {**self._body(request), "stream": True}
-        if self._stream_usage:
+        if self._stream_usage:  # without the question a stream says nothing of its tokens
             body.setdefault("stream_options", {"include_usage": True})
         assembly = openai_chat.ChatStream()
         is_empty = True

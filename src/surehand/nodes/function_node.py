@@ -88,6 +88,7 @@ class FunctionNode:
 
     def invoke(self, input: Any, config: RunConfig | None = None) -> Any:
         """Run the function; see ``ainvoke``. A synchronous function runs in the caller's thread."""
+        # With no loop around, nothing else could run meanwhile: a thread of its own would cost and gain nothing.
         is_alone = not has_running_loop()
         return run_sync(lambda: self._run(input, config or {}, is_alone=is_alone))
 
@@ -149,7 +150,7 @@ class FunctionNode:
                 kwargs[parameter.name] = config
             elif parameter.is_rest:
                 kwargs.update(self._rest(fields))
-            elif parameter.is_positional_only:
+            elif parameter.is_positional_only:  # a missing one takes its default, as a later one may be there
                 args.append(self._value(parameter, fields))
             elif parameter.name in fields or not parameter.has_default:
                 kwargs[parameter.name] = self._value(parameter, fields)

@@ -154,6 +154,7 @@ class ToolNode:
         config = cast("RunConfig", mapping("config", given))
         message, calls = unanswered_calls(conversation.messages())
         runtime = current_runtime()
+        # What was given to this node, or this call of it, is meant more than what the graph around it offers to all.
         turn = Turn(
             host=self._host,
             message=message,

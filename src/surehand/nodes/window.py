@@ -51,7 +51,10 @@ def _forbidden(node: str, key: object) -> NodeError:
 
 
 class _Window(FrozenDict):
-    """A read-only mapping that does not know, and says so, of keys that were not declared."""
+    """A read-only mapping that does not know, and says so, of keys that were not declared.
+
+    Going through it shows the declared keys only: a function that copies what it was given reads nothing by that.
+    """
 
     __slots__ = ("_node", "_reads")
 

@@ -53,6 +53,7 @@ class InMemoryStore:
 
     def get(self, namespace: Namespace, key: str) -> Item | None:
         """The item with a copy of its value, or None."""
+        # Without the lock: an item is a frozen record, and a dictionary gives the old one or the new.
         item = self._items.get(_place(namespace, key))
         return None if item is None else _own(item)
 
@@ -109,7 +110,7 @@ class InMemoryStore:
         return self.search(namespace, filter=filter, limit=limit, offset=offset)
 
     def _matching(self, prefix: Namespace, fields: Mapping[str, Any]) -> Iterator[Item]:
-        with self._lock:
+        with self._lock:  # for the list only; comparing values is the host's code, and may take its time
             items = list(self._items.values())
         for item in items:
             if item.namespace[: len(prefix)] == prefix and _has(item.value, fields):

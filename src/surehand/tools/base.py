@@ -62,7 +62,7 @@ class BaseTool:
         Raises:
             ToolDefinitionError: The tool has neither ``_run`` nor ``_arun``, or something about it cannot be used.
         """
-        # Not a lock: two threads that make it at once make equal ones. Not `cached_property`: Tool sets it beforehand.
+        # Without a lock: two threads that make it at once make equal ones, and the last one stays.
         spec: ToolSpec | None = self.__dict__.get("_spec")
         if spec is None:
             spec = self.__dict__["_spec"] = self._make_spec()
@@ -198,7 +198,7 @@ def _either(run: Callable[..., Any], arun: Callable[..., Any]) -> Callable[..., 
         return run(*args, **kwargs) if entered_by_sync_door() else arun(*args, **kwargs)
 
     either.__wrapped__ = run  # type: ignore[attr-defined]  # as functools.wraps does, for the signature
-    either.__signature__ = inspect.signature(run)  # type: ignore[attr-defined]  # the receiver is bound already
+    either.__signature__ = inspect.signature(run)  # type: ignore[attr-defined]  # the same; `self` is bound already
     either.__module__ = run.__module__
     either.__doc__ = run.__doc__
     return either

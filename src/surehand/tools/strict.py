@@ -90,6 +90,7 @@ class _Writer:
         node = self._merged(dict(node), place)
         if "$ref" in node:
             return self._reference(node, place)
+        # Providers know no tuples: a list of what its places may hold is wider, and the tool's own schema is stricter.
         if "prefixItems" in node:
             node["items"] = _union(node.pop("prefixItems"))
         if "anyOf" in node:
@@ -203,6 +204,7 @@ def _nullable(node: dict[str, Any]) -> dict[str, Any]:
     if "anyOf" in node:
         has_null = any("null" in _types_of(option) for option in node["anyOf"])
         return node if has_null else {**node, "anyOf": [*node["anyOf"], {"type": "null"}]}
+    # `const` admits one value and nothing beside it; as an `enum` of one it can take null too.
     if "const" in node:
         node = {**{key: value for key, value in node.items() if key != "const"}, "enum": [node["const"]]}
     types = _types_of(node)
