@@ -36,6 +36,6 @@ def complaints(kind: Any, arguments: Mapping[str, Any], **options: Any) -> list[
 def delivered(function: Any, arguments: Mapping[str, Any], injected: Mapping[str, Any] | None = None) -> Any:
     """What a function returns when it is called with the arguments as a tool would call it."""
     spec = spec_from_function(function)
-    names = frozenset(injection.parameter for injection in spec.injections)
+    names = spec.body.reserved | {injection.parameter for injection in spec.injections}
     found = validate_arguments(spec.schema, arguments, tool=spec.name, injected=names)
     return spec.body.call(found.values, injected or {})

@@ -121,7 +121,7 @@ def _registered(spec: ToolSpec, weakest: ToolOptions, override: ToolOptions) -> 
         options=override.over(spec.options, weakest),
         rules=tuple(rule for rule in rules if not isinstance(rule, Unset)),
         own_rule=own,
-        injected=frozenset(injection.parameter for injection in spec.body.injections),
+        injected=spec.body.reserved | {injection.parameter for injection in spec.body.injections},
     )
 
 

@@ -29,6 +29,8 @@ class Body:
     """The name of the ``*args`` parameter, whose items follow the positional ones; None without one."""
     receiver: str | None = None
     """``self`` or ``cls``, for a method that was taken from its class and is not bound yet; else None."""
+    reserved: frozenset[str] = frozenset()
+    """Names whose values stand already, such as those a partial binds; what a model sends under them is discarded."""
 
     def call(self, values: Mapping[str, Any], injected: Mapping[str, Any]) -> Any:
         """Call the function; a coroutine function gives its coroutine.

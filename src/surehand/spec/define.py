@@ -230,6 +230,7 @@ def _body(signature: Signature) -> Body:
         positional=signature.positional,
         variadic=signature.variadic,
         receiver=signature.receiver,
+        reserved=signature.reserved,
     )
 
 

@@ -7,7 +7,7 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, get_args, get_origin
 
 from typing_extensions import Unpack, is_typeddict
@@ -56,6 +56,8 @@ class Signature:
     """``self`` or ``cls``, for a method taken from its class."""
     accepted: frozenset[str] = field(default_factory=frozenset[str])
     """The names of all parameters."""
+    reserved: frozenset[str] = field(default_factory=frozenset[str])
+    """The names whose values stand already: what a partial binds, and the instance or class of a method."""
 
 
 def read_signature(function: Any, *, tool: str) -> Signature:
@@ -80,7 +82,25 @@ def read_signature(function: Any, *, tool: str) -> Signature:
     bound = set(function.keywords) if isinstance(function, functools.partial) else set[str]()
     resolve = _Resolver(function, tool=tool)
     kept = [p for p in raw[1 if receiver else 0 :] if p.name not in bound]
-    return _sort(function, kept, resolve, is_async=is_async, receiver=receiver)
+    found = _sort(function, kept, resolve, is_async=is_async, receiver=receiver)
+    return replace(found, reserved=_reserved(function) - found.accepted)
+
+
+def _reserved(function: Any) -> frozenset[str]:
+    """The names of all that could be given to the function inside, and of what partials give to it."""
+    try:
+        inner = inspect.signature(inner_function(function)).parameters.values()
+    except (ValueError, TypeError):
+        return frozenset()
+    names = {item.name for item in inner if _is_named(item)}
+    while isinstance(function, functools.partial):
+        names |= set(function.keywords)
+        function = function.func
+    return frozenset(names)
+
+
+def _is_named(parameter: inspect.Parameter) -> bool:
+    return parameter.kind in (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 def _sort(

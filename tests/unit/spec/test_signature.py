@@ -126,6 +126,32 @@ def test_a_partial_of_a_coroutine_function_is_async() -> None:
     assert not spec_from_function(shouting(len), name="size").body.is_async
 
 
+@pytest.mark.parametrize(
+    ("bound", "wanted"),
+    [
+        ({"unit": "F"}, ("x", "F", {"tenant": "you"})),
+        ({"tenant": "me"}, ("x", "C", {"tenant": "me"})),
+    ],
+)
+def test_keywords_of_any_name_override_nothing_that_a_partial_binds(bound: dict[str, str], wanted: object) -> None:
+    def tool(city: str, unit: str = "K", **more: str) -> tuple[str, str, dict[str, str]]:
+        return city, unit, more
+
+    assert delivered(functools.partial(tool, **bound), {"city": "x", "unit": "C", "tenant": "you"}) == wanted
+
+
+def test_keywords_of_any_name_are_never_the_instance_of_a_method() -> None:
+    class Tools:
+        def method(self, **more: int) -> dict[str, int]:
+            return more
+
+        def __call__(self, **more: int) -> dict[str, int]:
+            return more
+
+    assert delivered(Tools().method, {"self": 1, "a": 2}) == {"a": 2}
+    assert delivered(Tools(), {"self": 1, "a": 2}) == {"a": 2}
+
+
 def test_the_model_cannot_override_a_bound_argument_of_a_partial() -> None:
     def tool(city: str, unit: str = "C") -> tuple[str, str]:
         return city, unit
