@@ -185,5 +185,5 @@ def test_host_values_are_looked_up_by_the_parameters_name() -> None:
     def tool(session: Annotated[Any, InjectedToolArg]) -> None: ...
 
     assert spec_from_function(tool).injections == (
-        Injection(parameter="session", kind=InjectionKind.HOST, key="session", accepts_none=True),
+        Injection(parameter="session", kind=InjectionKind.HOST, key="session"),
     )

@@ -41,7 +41,8 @@ def log_outcome(call: Call, outcome: Outcome) -> None:
     """Say how a call ended.
 
     A success is a DEBUG line. A failure is a WARNING with the exception's class and place and the error id, but not its
-    text, which may hold secrets; the whole traceback is there at DEBUG.
+    text, which may hold secrets. What tools and hosts raised is there in full at DEBUG; what the model did wrong has no
+    stack worth reading.
     """
     if outcome.kind is None:
         if logger.isEnabledFor(logging.DEBUG):
@@ -56,7 +57,7 @@ def log_outcome(call: Call, outcome: Outcome) -> None:
         "" if outcome.error is None else f": {_class_and_place(outcome.error)}",
         extra=_extra(call),
     )
-    if outcome.error is not None and logger.isEnabledFor(logging.DEBUG):
+    if outcome.error is not None and outcome.error_id is not None and logger.isEnabledFor(logging.DEBUG):
         logger.debug("%s: error %s in full", call.id, outcome.error_id, exc_info=outcome.error, extra=_extra(call))
 
 

@@ -60,13 +60,13 @@ class ToolContext(Generic[HostT]):
         """Put ``value`` before a human and return the answer; the run stops until it is there.
 
         Raises:
-            InputError: Nobody can be asked: the tool does not run in a graph with a checkpointer.
+            InputError: Nobody can be asked where the tool runs.
         """
         if self.on_interrupt is None:
             raise InputError(
                 problem=f"The tool {self.tool_name!r} asked a human and nobody can be asked",
                 value=value,
-                remedy="Run it in a graph or agent that has a checkpointer.",
+                remedy="Decide without an answer, or raise ApprovalRequired.",
             )
         return self.on_interrupt(value)
 

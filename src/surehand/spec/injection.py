@@ -139,7 +139,7 @@ def _is_context(annotation: object) -> bool:
 def _accepts_none(annotation: object) -> bool:
     if get_origin(annotation) is Annotated:
         return _accepts_none(get_args(annotation)[0])
-    return annotation in (None, type(None), Any) or any(_accepts_none(branch) for branch in _branches(annotation))
+    return annotation in (None, type(None)) or any(_accepts_none(branch) for branch in _branches(annotation))
 
 
 def _branches(annotation: object) -> tuple[Any, ...]:

@@ -67,6 +67,6 @@ def name_of(function: Any) -> str:
         return check_tool_name(snake_case(type(function).__name__.strip("_")))
     if name == "<lambda>":
         raise ToolDefinitionError(
-            tool="<lambda>", problem="a lambda has no name of its own", remedy="Give it one with name="
+            tool="<lambda>", problem="a lambda has no name of its own", remedy="Give it one with name=."
         )
     return check_tool_name(name)
