@@ -1,4 +1,10 @@
-"""Anthropic's Messages."""
+"""Anthropic's Messages.
+
+Two things set them apart from Chat Completions. The content is a list of blocks whose order means something: thoughts
+are signed and have to come back unchanged, before the calls they led to. So blocks stay as they came, and only calls
+are written anew in their places. And there are two roles, which take turns: the answers to calls are blocks of the
+user's next message, before anything that the user says.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""OpenAI's Chat Completions, and the many servers that speak it more or less."""
+"""OpenAI's Chat Completions, and the many servers that speak it more or less.
+
+Reading is generous: servers send content as text, as blocks or as null, calls under ``tool_calls`` or the older
+``function_call`` (or an empty one beside a text), arguments as text or as an object, ids and numbers that are missing
+or repeated, the tokens in the last frame of a stream or not at all. Writing is strict, in the one form that all of them
+take: contents that are not empty, calls with plain ids, arguments that are a JSON object, one answer to each call.
+"""
 
 from __future__ import annotations
 

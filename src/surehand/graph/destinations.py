@@ -1,4 +1,10 @@
-"""Where a node's commands may lead, as far as that can be known before it runs."""
+"""Where a node's commands may lead, as far as that can be known before it runs.
+
+It is known for the sake of one check, that something leads to every node, and for the drawing. Declarations at every
+node would make it exact, and every hand-off a chore. Instead a function is looked through for the words ``Command`` and
+``Send``. Where they stand it may lead anywhere, and the check is silent; where they do not it leads nowhere. That errs
+for a function whose helper makes the command; the error of the check then names ``destinations=``.
+"""
 
 from __future__ import annotations
 

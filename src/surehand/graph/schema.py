@@ -1,4 +1,9 @@
-"""From the class or annotation that a host gives as schema to the state that a graph works with."""
+"""From the class or annotation that a host gives as schema to the state that a graph works with.
+
+Annotations are read once, when the graph is built; from then on a state is channels and values, and no class is looked
+at to run a step. A key begins as the empty value of its type where that can be made and a reducer needs it: so the
+first write is merged like every other, and a reducer never meets None.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""Nodes that run in one step: together, bounded, and all ended before anybody goes on."""
+"""Nodes that run in one step: together, bounded, and all ended before anybody goes on.
+
+A step is applied as a whole or not at all, so that it ends with its last node. Gathering leaves siblings running when
+one fails. A task group by itself cancels all of them, which is wrong for a function on a thread: only its waiter ends,
+the function goes on, and its effect comes when the run is over. So failures are kept inside the tasks here: what can be
+stopped is, what cannot is awaited. Then the first failure in the order of the nodes gets out, by itself and not in a
+group, because whoever runs a graph writes ``except ValueError``; the others are told in its notes.
+"""
 
 from __future__ import annotations
 

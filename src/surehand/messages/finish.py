@@ -1,4 +1,8 @@
-"""Why a reply ended: every provider's word for it, read as one of six."""
+"""Why a reply ended: every provider's word for it, read as one of five, or as none.
+
+It decides whether calls are run at all: a reply that was cut off runs none. So a word that nobody knows must not read
+as a cut, which would stop a healthy agent, nor be dropped, which would hide that the provider said something.
+"""
 
 from __future__ import annotations
 

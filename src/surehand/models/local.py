@@ -1,4 +1,10 @@
-"""A model inside this process: any GGUF file, run by llama.cpp (the package ``xllamacpp``)."""
+"""A model inside this process: any GGUF file, run by llama.cpp (the package ``xllamacpp``).
+
+The engine blocks whoever calls it, for as long as the model computes, and hands over the pieces of a stream by calling
+back on that thread. So it is called on worker threads only, and pieces reach the event loop through a queue. It has one
+slot: several would part the context among them, and each request could hold so much less. What would change our minds:
+an engine that can be awaited, or one that shares a context between requests.
+"""
 
 from __future__ import annotations
 

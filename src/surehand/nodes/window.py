@@ -1,4 +1,8 @@
-"""What a function may see of a state: read-only, and only the keys that it declared."""
+"""What a function may see of a state: read-only, and only the keys that it declared.
+
+A key that was not declared raises wherever it is asked for, also by ``in`` and ``get``: to say that it is absent would
+send the function another way without a word, and hide that its declaration is wrong.
+"""
 
 # States of any type are read here, and isinstance() narrows Any to a container of unknown items.
 # pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false

@@ -33,6 +33,7 @@ class OptionArguments(CallOptions, total=False):
 
 
 OPTION_NAMES: Final = frozenset(field.name for field in fields(ToolOptions))
+"""What may stand as an option of a tool; the keywords above say the same to type checkers."""
 
 
 def tool_options(given: Mapping[str, Any]) -> ToolOptions:
