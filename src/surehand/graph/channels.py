@@ -154,7 +154,8 @@ def check_reducer(key: str, reducer: Reducer) -> Reducer:
     name = getattr(reducer, "__name__", repr(reducer))
     if inspect.iscoroutinefunction(reducer):
         raise GraphDefinitionError(
-            problem=f"The reducer {name} of {key} is asynchronous", remedy="Reducers only compute: use a plain function"
+            problem=f"The reducer {name} of {key} is asynchronous",
+            remedy="Reducers only compute: use a plain function.",
         )
     try:
         signature = inspect.signature(cast("Callable[..., Any]", reducer))

@@ -118,6 +118,10 @@ class BaseChatModel(ABC):
     def invoke(self, input: ModelInput, config: RunConfig | None = None) -> AIMessage:
         """The model's answer to text, messages in any form, or a state with ``messages``.
 
+        Args:
+            input: What the model is to answer.
+            config: Taken so that a model can be a node; a model finds nothing in it that concerns it.
+
         Raises:
             InputError: The input cannot be read as messages.
             ModelError: The provider could not be asked, or its reply could not be read.
@@ -220,7 +224,7 @@ def _distinct(tools: Sequence[BaseTool]) -> tuple[BaseTool, ...]:
     for name in names:
         if names.count(name) > 1:
             raise ToolDefinitionError(
-                tool=name, problem="two of the tools have this name", remedy="Give one of them another with name="
+                tool=name, problem="two of the tools have this name", remedy="Give one of them another with name=…."
             )
     return tuple(tools)
 

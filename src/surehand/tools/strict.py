@@ -89,7 +89,7 @@ class _Writer:
             raise self._refusal(place, "may be any value", "Declare its type")
         node = self._merged(dict(node), place)
         if "$ref" in node:
-            return self._reference(node, place)
+            return self._reference(node)
         # Providers know no tuples: a list of what its places may hold is wider, and the tool's own schema is stricter.
         if "prefixItems" in node:
             node["items"] = _union(node.pop("prefixItems"))
@@ -101,7 +101,7 @@ class _Writer:
             self._object(node, place)
         if "array" in types:
             self._array(node, place)
-        return self._kept(node, place)
+        return self._kept(node)
 
     def _merged(self, node: dict[str, Any], place: str) -> dict[str, Any]:
         """The node with ``oneOf`` as ``anyOf`` (the wider of the two) and an ``allOf`` of one merged into it."""
@@ -112,10 +112,10 @@ class _Writer:
             raise self._refusal(place, "combines several schemas by allOf", "Write them as one schema")
         return {**parts[0], **node} if parts else node
 
-    def _reference(self, node: dict[str, Any], place: str) -> dict[str, Any]:
+    def _reference(self, node: dict[str, Any]) -> dict[str, Any]:
         """A reference may not have neighbours, so one with a description is put inside an ``anyOf``."""
         rest = {key: value for key, value in node.items() if key not in {"$ref", "$defs", "definitions"}}
-        kept = self._kept(rest, place)
+        kept = self._kept(rest)
         lone: dict[str, Any] = {"$ref": node["$ref"]}
         whole = {"anyOf": [lone], **kept} if kept else lone
         return {**whole, **self._definitions(node)}
@@ -156,7 +156,8 @@ class _Writer:
         if not {"type", "anyOf", "enum", "const", "properties"} & node.keys():
             raise self._refusal(place, "may be any value", "Declare its type")
 
-    def _kept(self, node: dict[str, Any], place: str) -> dict[str, Any]:
+    def _kept(self, node: dict[str, Any]) -> dict[str, Any]:
+        """The node with the keywords that may stay, and with its definitions made strict."""
         kept = {key: value for key, value in node.items() if key in self._rules.keywords}
         if kept.get("format") not in self._rules.formats:
             kept.pop("format", None)
