@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, TypeAlias, TypeGuard
 from surehand.errors import OptionError
 
 __all__ = [
+    "DEFAULT_MAX_OUTPUT",
     "DEFAULT_OPTIONS",
     "UNSET",
     "ErrorRule",
@@ -178,6 +179,9 @@ def _is_function(rule: object) -> TypeGuard[Callable[[Exception], Any]]:
 
 _NEVER: Final = float("inf")
 
+DEFAULT_MAX_OUTPUT: Final = 50_000
+"""Characters that a model is given of a result, where nobody says otherwise: some 12,000 tokens."""
+
 
 def _asked_for(error: BaseException | None) -> float | None:
     """The seconds in an exception's ``retry_after``; None where it says nothing that can be meant."""
@@ -335,7 +339,7 @@ DEFAULT_OPTIONS: Final = ToolOptions(
     exclusive=False,
     concurrency=None,
     requires_approval=False,
-    max_output=50_000,
+    max_output=DEFAULT_MAX_OUTPUT,
     handle_tool_errors=True,
 )
 """What holds where nobody says otherwise."""

@@ -20,7 +20,7 @@ from surehand.errors import InputError, InvalidArguments, OptionError, ToolDefin
 from surehand.messages import AIMessage, ToolCall, ToolMessage
 from surehand.nodes.conversation import Conversation
 from surehand.outcomes import FailureKind, Outcome
-from surehand.policy import text, words
+from surehand.policy import DEFAULT_MAX_OUTPUT, text, words
 from surehand.tools import BaseTool, Tool, as_tools
 
 __all__ = ["FormatError", "ValidationNode"]
@@ -32,7 +32,6 @@ logger = logging.getLogger("surehand.nodes")
 
 _KEY: Final = "messages"
 _REQUEST: Final = "Respond after fixing all validation errors."
-_MAX_CONTENT: Final = 50_000
 _DOCUMENTATION: Final = re.compile(r"\n[ \t]*For further information visit https?://\S+")
 
 
@@ -157,7 +156,7 @@ class ValidationNode:
     def _refused(self, call: Call, outcome: Outcome, sent: ToolCall) -> ToolMessage:
         text = self._worded(call, outcome, sent) or outcome.text or str(outcome.kind)
         return ToolMessage(
-            shorten(well_formed(text), _MAX_CONTENT, advice=""),
+            shorten(well_formed(text), DEFAULT_MAX_OUTPUT, advice=""),
             tool_call_id=call.id,
             name=call.name,
             status="error",
