@@ -212,6 +212,7 @@ class _Loop:
         """The tools' turn: one answer per call."""
         answers = await self._answers(state, config)
         reason: EndReason | None = None
+        # One failure among them, and the model is asked: it has to tell the user, or to correct the call.
         if all(answer.status == "success" and answer.name in self.direct for answer in answers):
             reason = "return_direct"
         elif state.get("model_calls", 0) >= self.max_iterations:
@@ -221,6 +222,7 @@ class _Loop:
     async def _reply(self, messages: list[Message], asked: int, config: RunConfig) -> tuple[AIMessage, int]:
         """The model's reply and how often it was asked by then; a lost reply is asked for again, a few times."""
         model = self.first if asked == 0 else self.later
+        # What asks again is said to the model only: the state keeps the conversation as the user had it.
         request = [*([self.system] if self.system else []), *messages]
         again = [*request, HumanMessage(_LOST)]
         limit = min(self.max_iterations, asked + 1 + MAX_RE_ASKS)
@@ -333,6 +335,7 @@ def _is_lost(reply: AIMessage) -> bool:
     is_empty = not reply.tool_calls and (
         not reply.content if isinstance(reply.content, list) else not reply.text.strip()
     )
+    # Nothing at all with "stop" is an answer too: after a tool's result, models do say nothing.
     return is_empty and reply.finish_reason not in (None, "stop")
 
 

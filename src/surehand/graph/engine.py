@@ -182,6 +182,7 @@ class Run:
                         error.add_note(f"In node {node.name!r} of graph {self._plan.name!r}, step {before.step + 1}.")
                     raise
             await _pause(delay, is_here=is_here)
+        # Outside the attempts: what it returned is read once, and a wrong update is no reason to run the node again.
         update = read_update(node.name, returned, seen=seen, values=before.values, state=self._plan.state)
         self._check_parent(update)
         return update
@@ -216,6 +217,7 @@ class Run:
         return await _settled(returned, is_here=False)
 
     def _inner_run(self, before: Snapshot, task: Task, plan: Plan) -> Run:
+        # Limits hold for each graph by itself: an inner loop does not use up the steps of the outer one.
         settings = replace(self._settings, store=self._store)
         if task.arg is not WHOLE_STATE:
             return Run.from_input(plan, settings, task.arg, is_nested=True)
@@ -296,6 +298,7 @@ class Run:
 
     async def _ask(self, branch: Branch, values: Values, *, step: int, is_here: bool) -> object:
         path, state, config = branch.path, self._plan.state.view(values), self._settings.config.copy()
+        # Set and reset, where nodes get a context or a task of their own: a path runs in the task of the whole run.
         token = _runtime.set(self._runtime_for(branch.source, step))
         try:
             if path.here is not None:

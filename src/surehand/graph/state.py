@@ -218,6 +218,7 @@ class ObjectState(MappingState):
         """An instance is an update of the fields that differ from what the node saw."""
         if not isinstance(returned, self.type):
             return super().read_update(source, returned, values=values)
+        # Compared with a view made anew, not with the one the node was given, which it may have changed in place.
         before = None if source == START else self.view(values)
         writes: list[Write] = []
         for name in self._given_fields(returned):

@@ -158,5 +158,6 @@ class _Resolver:
         annotation = parameter.annotation
         if annotation is inspect.Parameter.empty:
             return Any
+        # One at a time, so that `return`, which may name what only type checkers import, is never looked at.
         holder = SimpleNamespace(__annotations__={"it": annotation})
         return typing.get_type_hints(holder, self._globals, self._locals, include_extras=True)["it"]

@@ -42,7 +42,7 @@ class _Script:
         self._lock = threading.Lock()
 
     def next(self, request: SentRequest) -> Reply:
-        with self._lock:
+        with self._lock:  # a model may be asked by several agents at once; what each gets is then anybody's guess
             position = len(self.requests)
             self.requests.append(request)
         if position >= len(self.replies):

@@ -44,6 +44,7 @@ class Tool(BaseTool):
 
     def __get__(self, instance: object | None, owner: type | None = None) -> Tool:
         """A tool that was made from a method, bound to the instance it is taken from."""
+        # As functions do: taken from an instance, a method's tool is bound; taken from the class, it waits for one.
         receiver = owner if instance is None else instance
         is_unbound = self.spec.body.receiver is None or (instance is None and self.spec.body.receiver != "cls")
         return self if is_unbound else Tool(self.spec.bind(receiver))
