@@ -19,6 +19,7 @@ from surehand.dialects.wire import (
     calls_in_order,
     clean_text,
     content_blocks,
+    payload_of,
     sendable_arguments,
     sendable_id,
     sendable_name,
@@ -45,8 +46,10 @@ _ABOUT_REPLY: Final = ("id", "model", "stop_reason", "stop_sequence", "container
 _OPENING: Final = "(the start of this conversation was left out)"
 
 
-def read_reply(payload: Mapping[str, Any]) -> AIMessage:
+def read_reply(payload: object) -> AIMessage:
     """The message of a reply, with our calls, finish reason and usage.
+
+    The reply may be the provider's JSON or the object that its SDK makes of it.
 
     The content keeps the provider's blocks, its thinking and the tools it ran itself among them; a reply of one plain
     text has that text as its content.
@@ -54,7 +57,8 @@ def read_reply(payload: Mapping[str, Any]) -> AIMessage:
     Raises:
         InputError: The payload has no content.
     """
-    content: object = payload.get("content")
+    reply = payload_of(payload)
+    content: object = reply.get("content")
     if not isinstance(content, list):
         raise InputError(
             problem="Expected a message with a list of content blocks",
@@ -62,8 +66,8 @@ def read_reply(payload: Mapping[str, Any]) -> AIMessage:
             remedy="Pass the provider's JSON as it came; an error reply holds no message.",
         )
     read = convert_to_messages([{"role": "assistant", "content": _simple(cast("list[dict[str, Any]]", content))}])[0]
-    metadata = {key: payload[key] for key in _ABOUT_REPLY if payload.get(key) is not None}
-    return cast("AIMessage", read).replace(response_metadata=metadata, usage_metadata=usage_of(payload.get("usage")))
+    metadata = {key: reply[key] for key in _ABOUT_REPLY if reply.get(key) is not None}
+    return cast("AIMessage", read).replace(response_metadata=metadata, usage_metadata=usage_of(reply.get("usage")))
 
 
 def _simple(blocks: list[dict[str, Any]]) -> Content:

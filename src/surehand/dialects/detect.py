@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from surehand.dialects import anthropic_messages, openai_chat
+from surehand.dialects.wire import payload_of
 from surehand.messages import Message, ToolMessage
 from surehand.shapes import items_of, mapping_of
 
@@ -50,12 +51,15 @@ _ANTHROPIC: Final = _ModuleDialect(
 
 
 def dialect_of(messages: Sequence[object]) -> Dialect | None:
-    """The dialect of the newest assistant's message; None where that is a message of ours, or nothing is recognised."""
+    """The dialect of the newest assistant's message; None where that is a message of ours, or nothing is recognised.
+
+    Messages may be plain JSON or the objects that a provider's SDK makes of it.
+    """
     for message in reversed(messages):
         if isinstance(message, Message):
             if message.type == "ai":
                 return None
-        elif (fields := mapping_of(message)).get("role") == "assistant":
+        elif (fields := payload_of(message)).get("role") == "assistant":
             return _ANTHROPIC if _has_tool_use(fields) else _OPENAI
     return None
 

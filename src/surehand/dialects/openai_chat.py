@@ -20,6 +20,7 @@ from surehand.dialects.wire import (
     clean,
     clean_text,
     content_blocks,
+    payload_of,
     sendable_arguments_text,
     sendable_id,
     sendable_name,
@@ -48,19 +49,20 @@ _ABOUT_REPLY: Final = ("id", "model", "created", "system_fingerprint", "service_
 _EXTRA_TEXTS: Final = ("reasoning_content", "reasoning", "refusal")
 
 
-def read_reply(payload: Mapping[str, Any], *, choice: int = 0) -> AIMessage:
+def read_reply(payload: object, *, choice: int = 0) -> AIMessage:
     """The message of a completion, with all calls, finish reason and usage.
 
     What the provider sends beside the content, such as its reasoning, is in ``additional_kwargs``.
 
     Args:
-        payload: The completion as the provider sent it.
+        payload: The completion as the provider sent it, or as its SDK gives it.
         choice: Which of the completions to read, where several were asked for.
 
     Raises:
         InputError: The payload has no such choice.
     """
-    found = _nth(payload.get("choices"), choice)
+    reply = payload_of(payload)
+    found = _nth(reply.get("choices"), choice)
     message = mapping_of(mapping_of(found).get("message"))
     if found is None or not message:
         raise InputError(
@@ -69,10 +71,10 @@ def read_reply(payload: Mapping[str, Any], *, choice: int = 0) -> AIMessage:
             remedy="Pass the provider's JSON as it came; an error reply holds no message.",
         )
     read = convert_to_messages([{**message, "role": "assistant"}])[0]
-    metadata = {key: payload[key] for key in _ABOUT_REPLY if payload.get(key) is not None}
+    metadata = {key: reply[key] for key in _ABOUT_REPLY if reply.get(key) is not None}
     metadata["finish_reason"] = found.get("finish_reason")
     # The reply is read like any message of the dialect; what only a reply has is added to it.
-    return cast("AIMessage", read).replace(response_metadata=metadata, usage_metadata=usage_of(payload.get("usage")))
+    return cast("AIMessage", read).replace(response_metadata=metadata, usage_metadata=usage_of(reply.get("usage")))
 
 
 def _nth(choices: object, number: int) -> Mapping[str, Any] | None:

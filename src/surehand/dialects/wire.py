@@ -23,6 +23,7 @@ __all__ = [
     "clean",
     "clean_text",
     "content_blocks",
+    "payload_of",
     "sendable_arguments",
     "sendable_arguments_text",
     "sendable_id",
@@ -37,6 +38,12 @@ _BAD_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]")
 _GOOD_ID: Final = re.compile(r"[a-zA-Z0-9_-]+")
 _MAX_NAME: Final = 64
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+def payload_of(value: object) -> Mapping[str, Any]:
+    """The value as JSON: a mapping as it is, an object of a provider's SDK as what it dumps; else an empty mapping."""
+    dump: Any = None if isinstance(value, Mapping | type) else getattr(value, "model_dump", None)
+    return mapping_of(dump(exclude_none=True) if callable(dump) else value)
 
 
 def clean_text(text: str) -> str:

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from openai.types.chat import ChatCompletion
 
 from surehand.dialects import openai_chat
 from surehand.errors import InputError
@@ -319,3 +320,27 @@ def test_arguments_that_stream_as_an_object_are_read() -> None:
     stream.feed(delta({"index": 0, **call("f", {"a": 1})}, finish="stop"))
 
     assert stream.finish().tool_calls[0]["args"] == {"a": 1}
+
+
+def test_the_sdks_completion_is_read_like_its_json() -> None:
+    payload = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "gpt",
+        "choices": [
+            {
+                "index": 0,
+                "finish_reason": "tool_calls",
+                "message": {
+                    "role": "assistant",
+                    "content": None,
+                    "tool_calls": [
+                        {"id": "c1", "type": "function", "function": {"name": "add", "arguments": '{"a": 1}'}}
+                    ],
+                },
+            }
+        ],
+    }
+
+    assert openai_chat.read_reply(ChatCompletion.model_validate(payload)) == openai_chat.read_reply(payload)

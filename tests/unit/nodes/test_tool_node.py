@@ -7,6 +7,8 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+from anthropic.types import Message
+from openai.types.chat import ChatCompletionMessage
 
 from surehand import (
     END,
@@ -80,6 +82,25 @@ def test_anthropic_payloads_are_answered_as_one_user_message_of_tool_results() -
     first, second = answer["content"]
     assert (first["type"], first["tool_use_id"], first["content"]) == ("tool_result", "toolu_1", "5")
     assert (second["tool_use_id"], second["is_error"]) == ("toolu_2", True)
+
+
+def test_the_objects_of_an_sdk_are_answered_like_its_json() -> None:
+    completion = ChatCompletionMessage.model_validate(OPENAI)
+    message = Message.model_validate(
+        {
+            "id": "msg_1",
+            "type": "message",
+            "model": "claude",
+            "stop_reason": "tool_use",
+            "usage": {"input_tokens": 1, "output_tokens": 1},
+            **ANTHROPIC,
+        }
+    )
+
+    first, _ = ToolNode([add]).invoke([{"role": "user", "content": "2+3?"}, completion])
+    assert first == {"role": "tool", "tool_call_id": "call_1", "content": "5"}
+    (answer,) = run_tool_calls(message, [add])
+    assert [block["tool_use_id"] for block in answer["content"]] == ["toolu_1", "toolu_2"]
 
 
 def test_a_hand_written_loop_runs_the_calls_of_one_message() -> None:
