@@ -42,8 +42,10 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 def payload_of(value: object) -> Mapping[str, Any]:
     """The value as JSON: a mapping as it is, an object of a provider's SDK as what it dumps; else an empty mapping."""
-    dump: Any = None if isinstance(value, Mapping | type) else getattr(value, "model_dump", None)
-    return mapping_of(dump(exclude_none=True) if callable(dump) else value)
+    dump = getattr(value, "model_dump", None)
+    if not callable(dump) or isinstance(value, type):
+        return mapping_of(value)
+    return mapping_of(dump(exclude_none=True))
 
 
 def clean_text(text: str) -> str:

@@ -217,7 +217,7 @@ def run_tool_calls(
     **options: Any,
 ) -> list[Any]:
     """Execute the calls of one AI message, for a hand-written loop; see ``arun_tool_calls``."""
-    answers: list[Any] = ToolNode(tools, **options).invoke([ai_message], config, context=context)
+    answers: list[Any] = ToolNode(tools, **options).invoke(_alone(ai_message), config, context=context)
     return answers
 
 
@@ -243,5 +243,15 @@ async def arun_tool_calls(
         InputError: ``ai_message`` is no AI message.
         Exception: What a tool raised, where ``handle_tool_errors`` lets it out.
     """
-    answers: list[Any] = await ToolNode(tools, **options).ainvoke([ai_message], config, context=context)
+    answers: list[Any] = await ToolNode(tools, **options).ainvoke(_alone(ai_message), config, context=context)
     return answers
+
+
+def _alone(ai_message: Any) -> list[Any]:
+    if isinstance(ai_message, list | tuple):
+        raise InputError(
+            problem="The calls of one AI message are run at a time, expected the message itself",
+            value=ai_message,  # pyright: ignore[reportUnknownArgumentType] - whatever it holds is shown
+            remedy="Pass the model's reply, not a list; ToolNode takes a list.",
+        )
+    return [ai_message]

@@ -111,6 +111,11 @@ def test_a_hand_written_loop_runs_the_calls_of_one_message() -> None:
     assert run_tool_calls(OPENAI, [add])[0]["content"] == "5"
 
 
+def test_a_list_in_place_of_the_one_message_is_refused_with_the_remedy() -> None:
+    with pytest.raises(InputError, match=r"Pass the model's reply, not a list"):
+        run_tool_calls([_call("add", {"a": 1, "b": 2})], [add])
+
+
 def test_a_message_without_calls_needs_no_answer() -> None:
     assert ToolNode([add]).invoke({"messages": [AIMessage("hello")]}) == {"messages": []}
     assert ToolNode([add]).invoke([AIMessage("hello")]) == []
