@@ -12,7 +12,8 @@ from pydantic import BaseModel, Field
 
 from surehand.arguments import InvalidArguments, parse_arguments, validate_arguments
 from surehand.errors import Complaint, MalformedArguments
-from surehand.spec import is_array, schema_of
+from surehand.shapes import is_array
+from surehand.spec import schema_of
 
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

@@ -15,7 +15,8 @@ from surehand.arguments.screening import branch_for, whole_number
 from surehand.arguments.suggestions import plain_name
 from surehand.errors import MalformedArguments
 from surehand.grammar import parse_value
-from surehand.spec import Direction, expectation, is_array, is_object, type_name
+from surehand.shapes import is_array, is_object
+from surehand.spec import Direction, expectation, type_name
 
 __all__ = ["Coercion"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, cast
 
 from surehand.arguments.coercion import Coercion
 from surehand.arguments.naming import variants
 from surehand.grammar import ParsedArguments
 from surehand.grammar import parse_arguments as parse_object
+from surehand.shapes import is_object
 from surehand.spec import ArgumentSchema, Direction, read_directions, schema_of
 
 __all__ = ["parse_arguments"]
@@ -44,8 +44,8 @@ def parse_arguments(raw: object, *, schema: object = None) -> ParsedArguments:
 
 
 def _directed(schema: object) -> tuple[Mapping[str, Direction], Mapping[str, str], Direction | None]:
-    if isinstance(schema, Mapping):
-        root = read_directions(cast("Mapping[str, Any]", schema))
+    if is_object(schema):
+        root = read_directions(schema)
         return root.properties, root.names, root.extras if isinstance(root.extras, Direction) else None
     found = schema if isinstance(schema, ArgumentSchema) else schema_of(schema)
     return found.directions, found.names, found.other_direction

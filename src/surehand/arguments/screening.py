@@ -15,7 +15,8 @@ from typing import Any, Final
 from surehand.arguments.naming import variants
 from surehand.arguments.paths import json_path
 from surehand.grammar import MAX_DEPTH, ExactFloat
-from surehand.spec import ArgumentSchema, Direction, Problem, expectation, is_array, is_object, received
+from surehand.shapes import is_array, is_object
+from surehand.spec import ArgumentSchema, Direction, Problem, expectation, received
 
 __all__ = ["Screen", "branch_for", "whole_number"]
 

@@ -16,7 +16,6 @@ from surehand.spec.injection import (
 )
 from surehand.spec.names import check_tool_name, name_of, snake_case
 from surehand.spec.schema import ArgumentSchema, Problem, SchemaMismatch
-from surehand.spec.shapes import is_array, is_object
 from surehand.spec.toolspec import ResponseFormat, ToolSpec
 from surehand.spec.wording import expectation, received
 
@@ -38,8 +37,6 @@ __all__ = [
     "check_tool_name",
     "expectation",
     "injection_of",
-    "is_array",
-    "is_object",
     "name_of",
     "read_directions",
     "received",

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 
 from surehand.errors import OptionError, ToolDefinitionError, shown
 from surehand.policy import UNSET, ToolOptions, Unset
+from surehand.shapes import is_object
 from surehand.spec.body import Body
 from surehand.spec.docstrings import Documentation, read_docstring
 from surehand.spec.injection import Injection, injection_of
@@ -18,7 +19,6 @@ from surehand.spec.json_schema import JsonSchema
 from surehand.spec.legacy_schema import LegacySchema, is_legacy_model
 from surehand.spec.names import check_tool_name, name_of
 from surehand.spec.schema import ArgumentSchema
-from surehand.spec.shapes import is_object
 from surehand.spec.signature import Signature, inner_function, read_signature
 from surehand.spec.toolspec import ResponseFormat, ToolSpec
 from surehand.spec.typed_schema import UNUSABLE, AdapterSchema, ModelSchema, SignatureSchema, is_typed_kind

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import unquote
 
-from surehand.spec.shapes import is_array, is_object
+from surehand.shapes import is_array, is_object
 
 __all__ = ["NAMES", "Direction", "direct", "resolve_pointer", "type_name"]
 

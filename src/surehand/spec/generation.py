@@ -9,8 +9,8 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, JsonSchemaWarningKind
 from pydantic_core import core_schema
 
+from surehand.shapes import is_array, is_object
 from surehand.spec.directions import NAMES
-from surehand.spec.shapes import is_array, is_object
 
 __all__ = ["directed_schema", "shown_schema"]
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from surehand.shapes import is_array, is_object
 from surehand.spec.directions import Direction
 from surehand.spec.schema import Problem
-from surehand.spec.shapes import is_array, is_object
 from surehand.spec.wording import expectation, listed, plural, received
 
 __all__ = ["problems_of"]

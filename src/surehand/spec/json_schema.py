@@ -14,10 +14,10 @@ from typing import Any, Final, Protocol
 from typing_extensions import override
 
 from surehand.errors import MissingExtraError, ToolDefinitionError, shown
+from surehand.shapes import is_array, is_object
 from surehand.spec.json_problems import problems_of
 from surehand.spec.patterns import matcher
 from surehand.spec.schema import ArgumentSchema, Problem, SchemaMismatch
-from surehand.spec.shapes import is_array, is_object
 
 __all__ = ["JsonSchema"]
 

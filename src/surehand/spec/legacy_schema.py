@@ -12,10 +12,10 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 from typing_extensions import override
 
+from surehand.shapes import is_array, is_object
 from surehand.spec.directions import NAMES, Direction, direct, type_name
 from surehand.spec.generation import shown_schema
 from surehand.spec.schema import ArgumentSchema, Problem, SchemaMismatch
-from surehand.spec.shapes import is_array, is_object
 from surehand.spec.wording import expectation, received
 
 __all__ = ["LegacyField", "LegacySchema", "is_legacy_model"]

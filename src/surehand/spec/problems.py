@@ -7,9 +7,9 @@ from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
+from surehand.shapes import is_object
 from surehand.spec.directions import Direction
 from surehand.spec.schema import Problem
-from surehand.spec.shapes import is_object
 from surehand.spec.wording import expectation, listed, one_of, plural, received
 
 __all__ = ["problems_of"]

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
-from surehand.spec.shapes import is_object
+from surehand.shapes import is_object
 
 __all__ = ["a_list_of", "expectation", "listed", "one_of", "plural", "received"]
 

@@ -11,7 +11,8 @@ import pytest
 from support.arguments import refused, valid
 from support.data import committed_data, full_data, read_lines
 from surehand.arguments import parse_arguments
-from surehand.spec import is_array, is_object, schema_of
+from surehand.shapes import is_array, is_object
+from surehand.spec import schema_of
 
 TYPES = {"dict": "object", "float": "number", "tuple": "array"}
 ANSWERS_THAT_BREAK_THEIR_SCHEMA = {"simple_python_307"}
