@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Final
 
-__all__ = ["clipped", "did_you_mean"]
+__all__ = ["NO_OUTPUT", "clipped", "did_you_mean"]
+
+NO_OUTPUT: Final = "(no output)"
+"""What a model reads where there is no text: providers refuse an empty content."""
 
 
 def clipped(text: str, limit: int) -> str:

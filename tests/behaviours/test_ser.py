@@ -14,10 +14,11 @@ from uuid import UUID
 import pytest
 from pydantic import BaseModel
 
-from surehand.calls.render import NO_OUTPUT, render_value
+from surehand.calls.render import render_value
 from surehand.messages import AIMessage, ToolMessage
 from surehand.nodes import ToolNode
 from surehand.tools import tool
+from surehand.wording import NO_OUTPUT
 
 
 def text_of(value: Any) -> str:

@@ -1,14 +1,19 @@
 """What happens to calls between a model's reply and its tool messages."""
 
+from surehand.calls.announce import log_fault
 from surehand.calls.answer import ToolReturn
 from surehand.calls.call import Approve, Call, Host, Turn
 from surehand.calls.journal import CallJournal, CallKey, MemoryJournal
-from surehand.calls.pipeline import PERFORM, PREPARE, prepare, run_call
+from surehand.calls.pipeline import PERFORM, PREPARE, gate, parse, prepare, resolve, run_call
 from surehand.calls.render import Rendered, render_value
+from surehand.calls.rules import GOVERNED
 from surehand.calls.run import Answers, calls_of, run_alone_sync, run_turn, run_turn_sync
 from surehand.calls.table import RegisteredTool, ToolTable
+from surehand.calls.text import shorten, well_formed, without_links
+from surehand.calls.typed import typed
 
 __all__ = [
+    "GOVERNED",
     "PERFORM",
     "PREPARE",
     "Answers",
@@ -24,10 +29,18 @@ __all__ = [
     "ToolTable",
     "Turn",
     "calls_of",
+    "gate",
+    "log_fault",
+    "parse",
     "prepare",
     "render_value",
+    "resolve",
     "run_alone_sync",
     "run_call",
     "run_turn",
     "run_turn_sync",
+    "shorten",
+    "typed",
+    "well_formed",
+    "without_links",
 ]

@@ -13,11 +13,10 @@ from surehand.events import CallFinished
 from surehand.freeze import thaw
 from surehand.messages import Content, ToolMessage
 from surehand.outcomes import Outcome
+from surehand.policy import DEFAULT_MAX_OUTPUT
 from surehand.shapes import is_array, is_object, is_pair
 
 __all__ = ["ToolReturn", "answer", "render"]
-
-_NO_LIMIT_KNOWN = 50_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,5 +110,5 @@ def _own_answer(call: Call, update: Any) -> tuple[ToolMessage | None, Any]:
 
 
 def _max_output(call: Call) -> int | None:
-    limit = call.tool.options.max_output if call.tool is not None else _NO_LIMIT_KNOWN
+    limit = call.tool.options.max_output if call.tool is not None else DEFAULT_MAX_OUTPUT
     return limit if isinstance(limit, int) else None

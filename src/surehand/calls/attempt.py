@@ -1,4 +1,14 @@
-"""The one place where a tool's own code is called: slot, timeout, run, classify, retry."""
+"""The one place where a tool's own code is called: slot, timeout, run, classify, retry.
+
+A tool is somebody else's code: it hangs, raises what cannot be printed, cancels itself, changes what it was given, ends
+the program. Whatever it does is turned into an outcome here, so that nothing above has to know. Two things get through:
+Ctrl-C, which is the user's, and a cancellation that came from outside, which is the caller's.
+
+Python cannot end a thread. A synchronous body that outlives its time is therefore given up, not stopped: the call is
+answered at once, the answer says that it may still be running, and its late end is announced and otherwise dropped. An
+asynchronous body is cancelled and awaited; one that swallows the cancellation answers when it ends. Running bodies in
+processes would allow a real end, at the price of arguments and results that have to be pickled.
+"""
 
 from __future__ import annotations
 

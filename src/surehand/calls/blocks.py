@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from surehand.calls.forms import FORMS
 from surehand.calls.reader import Reader
-from surehand.calls.rendered import NO_OUTPUT, Rendered
+from surehand.calls.rendered import Rendered
 from surehand.calls.strict_json import encode, is_plain
 from surehand.calls.text import shorten, well_formed
+from surehand.wording import NO_OUTPUT
 
 __all__ = ["is_typed", "render_blocks"]
 

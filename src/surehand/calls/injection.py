@@ -53,16 +53,16 @@ def _call_id(call: Call, injection: Injection, attempt: int) -> Any:  # noqa: AR
     return call.id
 
 
-def _state(call: Call, injection: Injection, attempt: int) -> Any:  # noqa: ARG001
+def _state(call: Call, injection: Injection, attempt: int) -> Any:  # noqa: ARG001 - as above
     state = call.turn.shown_state
     return state if injection.key is None else _looked_up(state, injection.key)
 
 
-def _store(call: Call, injection: Injection, attempt: int) -> Any:  # noqa: ARG001
+def _store(call: Call, injection: Injection, attempt: int) -> Any:  # noqa: ARG001 - as above
     return _ABSENT if call.turn.store is None else call.turn.store
 
 
-def _host(call: Call, injection: Injection, attempt: int) -> Any:  # noqa: ARG001
+def _host(call: Call, injection: Injection, attempt: int) -> Any:  # noqa: ARG001 - as above
     return _looked_up(call.turn.context, injection.key or injection.parameter)
 
 
@@ -72,7 +72,7 @@ def _looked_up(source: Any, key: str) -> Any:
     return getattr(source, key, _ABSENT)
 
 
-def _context(call: Call, injection: Injection, attempt: int) -> ToolContext:  # noqa: ARG001
+def _context(call: Call, injection: Injection, attempt: int) -> ToolContext:  # noqa: ARG001 - as above
     timeout = call.tool.options.timeout if call.tool else None
     return ToolContext(
         call_id=call.id,

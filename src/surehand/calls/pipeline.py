@@ -62,17 +62,18 @@ def gate(call: Call) -> Call:
 def resolve(call: Call) -> Call:
     """Find the tool by its name, or by the one name that differs in spelling only."""
     table = call.turn.host.table
-    tool = table.get(call.name)
-    if tool is not None:
+    tool = table.find(call.name)
+    if tool is None:
+        near = " or ".join(map(repr, table.near(call.name)))
+        hint = f" Did you mean {near}?" if near else ""
+        text = (
+            f"There is no tool named {shown(call.name)}.{hint} The tools are: {table.listed()}. Nothing was executed."
+        )
+        return failed(call, FailureKind.UNKNOWN_TOOL, text)
+    if tool.spec.name == call.name:
         return call._replace(tool=tool)
-    tool = table.like(call.name)
-    if tool is not None:
-        repair = f"read the tool name {shown(call.name)} as {tool.spec.name!r}"
-        return call._replace(tool=tool, name=tool.spec.name, repairs=(*call.repairs, repair))
-    near = table.near(call.name)
-    hint = f" Did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
-    text = f"There is no tool named {shown(call.name)}.{hint} The tools are: {table.listed()}. Nothing was executed."
-    return failed(call, FailureKind.UNKNOWN_TOOL, text)
+    repair = f"read the tool name {shown(call.name)} as {tool.spec.name!r}"
+    return call._replace(tool=tool, name=tool.spec.name, repairs=(*call.repairs, repair))
 
 
 def parse(call: Call) -> Call:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 from urllib.parse import quote
 
-from surehand.calls.text import shorten, well_formed
+from surehand.calls.text import shorten, well_formed, without_links
 
 __all__ = ["REDACTED", "Redactor", "describe_exception", "is_secret_name", "leaf_errors"]
 
@@ -223,7 +223,6 @@ _PLAIN_WORDS: Final[tuple[tuple[type[BaseException], str], ...]] = (
     (StopAsyncIteration, "there was nothing left to read"),
 )
 """What to say where an exception says nothing; the first type that fits."""
-_DOCUMENTATION: Final = re.compile(r"\n[ \t]*For further information visit https?://\S+")
 
 
 def describe_exception(error: BaseException, redactor: Redactor) -> str:
@@ -266,7 +265,7 @@ def _inner_errors(error: BaseException) -> list[BaseException]:
 
 def _described(error: BaseException, redactor: Redactor) -> str:
     name = type(error).__name__
-    message = well_formed(_DOCUMENTATION.sub("", _message(error))).strip()
+    message = well_formed(without_links(_message(error))).strip()
     if len(message) > MAX_READ:
         message = f"{message[: MAX_READ // 2]} … {message[-MAX_READ // 2 :]}"
     message = redactor.text(message).strip()

@@ -17,12 +17,13 @@ from typing import Any, Final
 from surehand.calls.blocks import is_typed, render_blocks
 from surehand.calls.forms import FORMS
 from surehand.calls.reader import Reader, type_name
-from surehand.calls.rendered import NO_OUTPUT, Rendered
+from surehand.calls.rendered import Rendered
 from surehand.calls.strict_json import encode, encode_plain
 from surehand.calls.text import shorten, well_formed
 from surehand.messages import Message
+from surehand.wording import NO_OUTPUT
 
-__all__ = ["NO_OUTPUT", "Rendered", "render_value"]
+__all__ = ["Rendered", "render_value"]
 
 
 def render_value(value: Any, *, max_output: int | None) -> Rendered:

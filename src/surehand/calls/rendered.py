@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-__all__ = ["NO_OUTPUT", "Rendered"]
-
-NO_OUTPUT: Final = "(no output)"
-"""What the model reads where a tool returned nothing: providers refuse an empty content."""
+__all__ = ["Rendered"]
 
 
 class Rendered(NamedTuple):

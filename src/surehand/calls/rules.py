@@ -7,7 +7,7 @@ from typing import Any
 from surehand.calls.announce import log_fault
 from surehand.errors import ToolCallError, shown
 from surehand.outcomes import FailureKind, Outcome
-from surehand.policy import ErrorRule, Unset
+from surehand.policy import ErrorRule
 
 __all__ = ["GOVERNED", "told"]
 
@@ -51,8 +51,3 @@ def _asked(rule: Any, error: BaseException, outcome: Outcome) -> str | None:
         log_fault(f"handle_tool_errors={shown(rule)} failed; the model is told the default text", failure)
         return outcome.text
     return text if isinstance(text, str) and text.strip() else outcome.text
-
-
-def is_set(rule: ErrorRule | Unset) -> bool:
-    """Whether a tool has a rule of its own."""
-    return not isinstance(rule, Unset)

@@ -1,4 +1,13 @@
-"""A whole turn: every call of one AI message, side by side, answered in call order."""
+"""A whole turn: every call of one AI message, side by side, answered in call order.
+
+What a provider refuses above all is a turn with an answer too few, too many or under another id. So the calls are
+counted once, at the start; each ends in its own place of ``ended``, whatever ends it; and the answers are read from
+there in the order of the calls, never in the order of time. Calls share nothing but what the turn hands them.
+
+A call that raises under the host's rule does not cut its siblings short: their effects are under way, and a lost answer
+to a finished effect is what makes the next run repeat it. The exception goes up when all have ended, with all answers
+on it. Cancelling siblings instead would suit a host that wants to fail fast; that is a policy to add, not the default.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +59,7 @@ def _never_waits(call: Call) -> bool:
     host = call.turn.host
     if has_running_loop() or host.approve is not None or host.journal is not None:
         return False
-    tool = host.table.get(call.name) or host.table.like(call.name)
+    tool = host.table.find(call.name)
     return tool is None or (not tool.spec.body.is_async and tool.options.timeout is None)
 
 
@@ -134,8 +143,7 @@ def _groups(calls: Sequence[Call]) -> Iterator[list[Call]]:
 
 
 def _is_exclusive(call: Call) -> bool:
-    table = call.turn.host.table
-    tool = table.get(call.name) or table.like(call.name)
+    tool = call.turn.host.table.find(call.name)
     return tool is not None and bool(tool.options.exclusive)
 
 
@@ -145,7 +153,7 @@ def _raise_first(calls: Iterable[Call]) -> None:
         if call.raises is not None:
             with suppress(Exception):  # an exception may refuse to carry anything
                 call.raises.tool_messages = [c.message for c in calls]  # type: ignore[attr-defined]  # evidence
-                call.raises.may_run_again = all(map(_may_run_again, calls))  # type: ignore[attr-defined]
+                call.raises.may_run_again = all(map(_may_run_again, calls))  # type: ignore[attr-defined]  # evidence
             raise call.raises
 
 

@@ -81,6 +81,10 @@ class ToolTable:
         """The tool of exactly this name; None if there is none."""
         return self._tools.get(name)
 
+    def find(self, name: str) -> RegisteredTool | None:
+        """The tool of this name, or the one that differs from it in spelling only; None where neither is."""
+        return self.get(name) or self.like(name)
+
     def like(self, name: str) -> RegisteredTool | None:
         """The one tool exported under the name, or equal to it but for spaces, case, ``-``/``_`` or a ``functions.``.
 

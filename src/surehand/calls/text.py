@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
-__all__ = ["REPLACEMENT", "shorten", "well_formed"]
+__all__ = ["REPLACEMENT", "shorten", "well_formed", "without_links"]
 
 REPLACEMENT: Final = "\ufffd"
 """What stands for a character that cannot be sent."""
+
+
+_LINK: Final = re.compile(r"\n[ \t]*For further information visit https?://\S+")
 
 
 def well_formed(text: str) -> str:
@@ -26,6 +30,11 @@ def well_formed(text: str) -> str:
         # Through UTF-16, so that a pair of surrogates that stands for one character becomes that character.
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
+
+
+def without_links(text: str) -> str:
+    """The text without the lines that point to pydantic's documentation: they cost a model tokens for nothing."""
+    return _LINK.sub("", text)
 
 
 def shorten(text: str, limit: int, *, advice: str = "Ask for a smaller part to see the rest.") -> str:

@@ -15,7 +15,6 @@ from typing import Any, Final, cast
 from surehand.dialects.blocks import anthropic_block
 from surehand.dialects.streams import Reply
 from surehand.dialects.wire import (
-    NO_OUTPUT,
     calls_in_order,
     clean_text,
     content_blocks,
@@ -39,6 +38,7 @@ from surehand.messages import (
     repair_transcript,
 )
 from surehand.shapes import mapping_of
+from surehand.wording import NO_OUTPUT
 
 __all__ = ["MessageStream", "read_message", "read_reply", "usage_of", "write_answers", "write_messages"]
 

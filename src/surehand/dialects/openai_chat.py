@@ -16,7 +16,6 @@ from typing import Any, Final, cast
 from surehand.dialects.blocks import openai_block
 from surehand.dialects.streams import Reply
 from surehand.dialects.wire import (
-    NO_OUTPUT,
     clean,
     clean_text,
     content_blocks,
@@ -42,6 +41,7 @@ from surehand.messages import (
     text_of,
 )
 from surehand.shapes import items_of, mapping_of
+from surehand.wording import NO_OUTPUT
 
 __all__ = ["ChatStream", "read_message", "read_reply", "usage_of", "write_answers", "write_messages"]
 

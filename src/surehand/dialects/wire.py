@@ -19,7 +19,6 @@ from surehand.shapes import items_of, mapping_of
 from surehand.wording import clipped
 
 __all__ = [
-    "NO_OUTPUT",
     "clean",
     "clean_text",
     "content_blocks",
@@ -30,8 +29,6 @@ __all__ = [
     "sendable_name",
 ]
 
-NO_OUTPUT: Final = "(no output)"
-"""Stands for a content that is empty: providers refuse empty texts."""
 
 _PREVIEW: Final = 200
 _BAD_NAME: Final = re.compile(r"[^a-zA-Z0-9_-]")

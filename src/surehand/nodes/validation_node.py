@@ -7,14 +7,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias, cast
 
-from surehand.arguments import validate_arguments
-from surehand.calls import Call, Host, ToolTable, Turn, calls_of
-from surehand.calls.pipeline import gate, parse, resolve
-from surehand.calls.text import shorten, well_formed
+from surehand.calls import (
+    Call,
+    Host,
+    ToolTable,
+    Turn,
+    calls_of,
+    gate,
+    log_fault,
+    parse,
+    resolve,
+    shorten,
+    typed,
+    well_formed,
+    without_links,
+)
 from surehand.control import RunConfig
 from surehand.errors import InputError, InvalidArguments, OptionError, ToolDefinitionError
 from surehand.messages import AIMessage, ToolCall, ToolMessage
@@ -32,7 +42,6 @@ logger = logging.getLogger("surehand.nodes")
 
 _KEY: Final = "messages"
 _REQUEST: Final = "Respond after fixing all validation errors."
-_DOCUMENTATION: Final = re.compile(r"\n[ \t]*For further information visit https?://\S+")
 
 
 class ValidationNode:
@@ -135,19 +144,13 @@ class ValidationNode:
         tool = call.tool
         assert tool is not None  # noqa: S101 - narrows the type; resolve has found it
         try:
-            valid = validate_arguments(
-                tool.spec.schema,
-                call.arguments,
-                tool=tool.spec.name,
-                injected=tool.injected,
-                strict=bool(tool.options.destructive),
-            )
+            valid = typed(call, tool)
             content = tool.spec.schema.dump_json(valid.wire)
         except InvalidArguments as error:
             outcome = Outcome(kind=FailureKind.INVALID_ARGUMENTS, text=_default_text(error), error=error)
             return self._refused(call, outcome, sent)
-        except Exception as error:  # a validator or serializer is the host's code and may raise anything
-            logger.exception("%s: the arguments of %r could not be checked", call.id, call.name)
+        except Exception as error:  # noqa: BLE001 - a validator or serializer is the host's code and may raise anything
+            log_fault(f"{call.id}: the arguments of {call.name!r} could not be checked", error)
             text = f"The arguments of {call.name!r} could not be checked because of a fault in the application."
             return self._refused(call, Outcome(kind=FailureKind.INTERNAL, text=text, error=error), sent)
         outcome = Outcome(repairs=(*call.repairs, *valid.repairs))
@@ -205,7 +208,7 @@ def _default_text(error: InvalidArguments) -> str:
     """The original error's repr without links, where it is pydantic's, which lists all that is wrong."""
     cause = error.__cause__
     is_pydantic = cause is not None and type(cause).__module__.partition(".")[0] in {"pydantic", "pydantic_core"}
-    text = _DOCUMENTATION.sub("", repr(cause)) if is_pydantic else str(error)
+    text = without_links(repr(cause)) if is_pydantic else str(error)
     return f"{text}\n\n{_REQUEST}"
 
 

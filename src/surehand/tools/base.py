@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from surehand.calls import Call, Host, ToolReturn, ToolTable, Turn, calls_of, run_alone_sync, run_call
+from surehand.calls import GOVERNED, Call, Host, ToolReturn, ToolTable, Turn, calls_of, run_alone_sync, run_call
 from surehand.concurrency import entered_by_sync_door
 from surehand.control import RunConfig, current_runtime
 from surehand.errors import ToolCallError, ToolDefinitionError
@@ -229,8 +229,7 @@ def _is_told(ended: Call) -> bool:
     """Whether the tool's own rule turned the failure into a text."""
     kind = ended.outcome.kind if ended.outcome else None
     own = ended.tool.own_rule if ended.tool else UNSET
-    governed = {FailureKind.TOOL_ERROR, FailureKind.EXCEPTION, FailureKind.TIMEOUT, FailureKind.INTERNAL}
-    return kind in governed or (kind in {FailureKind.INVALID_ARGUMENTS, FailureKind.MALFORMED} and bool(own))
+    return kind in GOVERNED or (kind in {FailureKind.INVALID_ARGUMENTS, FailureKind.MALFORMED} and bool(own))
 
 
 def _result(ended: Call) -> Any:

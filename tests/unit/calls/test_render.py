@@ -31,8 +31,9 @@ from pydantic import BaseModel, SecretStr
 
 from surehand.calls.forms import MAX_ITEMS
 from surehand.calls.reader import MAX_DEPTH, MAX_NOTES
-from surehand.calls.render import NO_OUTPUT, Rendered, render_value
+from surehand.calls.render import Rendered, render_value
 from surehand.messages import AIMessage, HumanMessage
+from surehand.wording import NO_OUTPUT
 
 
 def text_of(value: Any) -> str:
