@@ -17,6 +17,7 @@ from surehand.spec.injection import (
 from surehand.spec.names import check_tool_name, name_of, snake_case
 from surehand.spec.schema import ArgumentSchema, Problem, SchemaMismatch
 from surehand.spec.toolspec import ResponseFormat, ToolSpec
+from surehand.spec.wire import export_names, original_names, wire_name
 from surehand.spec.wording import expectation, received
 
 __all__ = [
@@ -36,12 +37,15 @@ __all__ = [
     "ToolSpec",
     "check_tool_name",
     "expectation",
+    "export_names",
     "injection_of",
     "name_of",
+    "original_names",
     "read_directions",
     "received",
     "schema_of",
     "snake_case",
     "spec_from_function",
     "type_name",
+    "wire_name",
 ]

@@ -9,8 +9,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from surehand.spec import ToolSpec
-from surehand.spec.wire import export_names, original_names, wire_name
+from surehand.spec import ToolSpec, export_names, original_names, wire_name
 from surehand.tools.strict import ANTHROPIC, OPENAI, strict_schema
 
 __all__ = ["export_names", "original_names", "to_anthropic", "to_mcp", "to_openai", "wire_name"]
