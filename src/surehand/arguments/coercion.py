@@ -54,14 +54,14 @@ class Coercion:
         return value
 
     def _container(self, value: Any, direction: Direction, place: _Place) -> Any:
-        node = branch_for(direction, value) or self._tagged(value, direction, place)
+        node = branch_for(direction, value) or self._tagged(value, direction)
         if node is None:
             return value
         if is_array(value):
             return [self._value(item, node.child(index), (*place, index)) for index, item in enumerate(value)]
         return {key: self._value(item, node.child(key), (*place, key)) for key, item in value.items()}
 
-    def _tagged(self, value: Any, direction: Direction, place: _Place) -> Direction | None:
+    def _tagged(self, value: Any, direction: Direction) -> Direction | None:
         """The alternative whose tag is the value's, but for its spelling."""
         tag = direction.tag
         given = value.get(tag) if tag is not None and is_object(value) else None
@@ -107,7 +107,7 @@ class Coercion:
         if value is None:
             return text
         is_container = is_array(value) or is_object(value)
-        node = branch_for(direction, value) or self._tagged(value, direction, place) if is_container else direction
+        node = branch_for(direction, value) or self._tagged(value, direction) if is_container else direction
         if node is None:
             return text
         kind: set[str] = {type_name(value)}

@@ -50,14 +50,11 @@ class Screen:
         found: dict[str, Any] = {}
         for name, value in given.items():
             direction = self.schema.directions.get(name, self.schema.other_direction)
-            if self._means_nothing(name, value, direction, self.schema.required):
+            if _means_nothing(name, value, direction, self.schema.required):
                 self.notes.append(f"left out the null at {json_path((name,))}, which is optional")
             else:
                 found[name] = self._value(value, direction, (name,))
         return found
-
-    def _means_nothing(self, name: str, value: Any, direction: Direction | None, required: frozenset[str]) -> bool:
-        return value is None and direction is not None and not direction.is_nullable and name not in required
 
     def _value(self, value: Any, direction: Direction | None, place: _Place) -> Any:
         if len(place) > MAX_DEPTH:
@@ -81,7 +78,7 @@ class Screen:
         for key, item in value.items():
             name = names.get(key, key)
             child = node.child(name)
-            if self._means_nothing(name, item, child, node.required):
+            if _means_nothing(name, item, child, node.required):
                 self.notes.append(f"left out the null at {json_path((*place, key))}, which is optional")
             else:
                 found[name] = self._value(item, child, (*place, key))
@@ -168,6 +165,11 @@ class Screen:
                 received=got,
             )
         )
+
+
+def _means_nothing(name: str, value: Any, direction: Direction | None, required: frozenset[str]) -> bool:
+    """Whether a null can only stand for 'not given'."""
+    return value is None and direction is not None and not direction.is_nullable and name not in required
 
 
 def _number_of(text: str) -> float | None:

@@ -229,14 +229,8 @@ class _Reader:
         discriminator = schema.get("discriminator")
         if is_object(discriminator) and isinstance(tag := discriminator.get("propertyName"), str):
             direction.tag = tag
-        for condition in self._conditional_parts(schema):
+        for condition in _conditional_parts(schema):
             _adopt(direction, self.read(condition))
-
-    def _conditional_parts(self, schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-        for keyword in ("if", "then", "else"):
-            yield from _mappings([schema.get(keyword)])
-        if is_object(dependent := schema.get("dependentSchemas")):
-            yield from _mappings(list(dependent.values()))
 
     def _conclude(self, direction: Direction) -> None:
         types = direction.types
@@ -281,6 +275,13 @@ def _adopt(direction: Direction, part: Direction) -> None:
         direction.names.setdefault(given, name)
     if direction.extras is None and part.extras is not None:
         direction.extras = True
+
+
+def _conditional_parts(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for keyword in ("if", "then", "else"):
+        yield from _mappings([schema.get(keyword)])
+    if is_object(dependent := schema.get("dependentSchemas")):
+        yield from _mappings(list(dependent.values()))
 
 
 def _mappings(parts: object) -> Iterator[Mapping[str, Any]]:

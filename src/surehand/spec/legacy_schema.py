@@ -102,8 +102,7 @@ class LegacySchema(ArgumentSchema):
 
     def __init__(self, model: Any, *, whole: str | None = None) -> None:
         directed = _schema_of(model)
-        self._direct(directed)
-        self._root = direct(directed)
+        self._root = self._direct(directed)
         self.json_schema = shown_schema(directed)
         self.model = model
         self._whole = whole

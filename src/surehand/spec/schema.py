@@ -86,11 +86,12 @@ class ArgumentSchema(ABC):
             SchemaMismatch: The arguments break a rule.
         """
 
-    def _direct(self, schema: dict[str, Any]) -> None:
-        """Fill what follows from the JSON Schema that the validator itself goes by."""
+    def _direct(self, schema: dict[str, Any]) -> Direction:
+        """Fill what follows from the JSON Schema that the validator itself goes by, and return its directions."""
         root = direct(schema)
         self.directions = root.properties
         self.names = root.names
         self.other_direction = root.extras if isinstance(root.extras, Direction) else None
         self.required = root.required
         self.extras = "drop" if root.extras is None else "refuse" if root.extras is False else "collect"
+        return root

@@ -31,8 +31,6 @@ class Parameter:
     """Resolved; Any where there is none."""
     default: Any = UNSET
     """UNSET where the model has to give a value."""
-    is_variadic: bool = False
-    """Whether it is the ``*args`` parameter; the annotation is then that of the whole list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,11 +122,8 @@ def _sort(
             extras = UNSET if unpacked else annotation
         elif item.kind is inspect.Parameter.VAR_POSITIONAL:
             variadic = item.name
-            parameters.append(
-                Parameter(
-                    name=item.name, annotation=types.GenericAlias(list, (annotation,)), default=[], is_variadic=True
-                )
-            )
+            items = types.GenericAlias(list, (annotation,))
+            parameters.append(Parameter(name=item.name, annotation=items, default=[]))
         elif (injection := injection_of(item.name, annotation, default=default)) is not None:
             injections.append(injection)
         else:

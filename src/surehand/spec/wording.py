@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 from surehand.shapes import is_object
 
-__all__ = ["a_list_of", "expectation", "listed", "one_of", "plural", "received"]
+__all__ = ["expectation", "listed", "one_of", "plural", "received"]
 
 _MAX_TEXT: Final = 60
 """The most characters of a value that are shown."""
@@ -76,7 +76,7 @@ def expectation(types: Iterable[str]) -> str:
     """JSON types as words: ``an integer or null``."""
     order = list(_KINDS)
     names = sorted(types, key=lambda name: order.index(name) if name in order else len(order))
-    return a_list_of([_KINDS.get(name, name) for name in names if name != "null" or len(names) == 1], "or") + (
+    return _a_list_of([_KINDS.get(name, name) for name in names if name != "null" or len(names) == 1], "or") + (
         " or null" if "null" in names and len(names) > 1 else ""
     )
 
@@ -92,7 +92,7 @@ def listed(choices: Iterable[object]) -> str:
 def one_of(choices: Iterable[object]) -> str:
     """Allowed values as an expectation: ``one of 'a', 'b' or null``."""
     texts = [_short(_literal(choice)) for choice in choices]
-    return f"one of {a_list_of(texts, 'or') if len(texts) <= _MAX_CHOICES else listed(choices)}"
+    return f"one of {_a_list_of(texts, 'or') if len(texts) <= _MAX_CHOICES else listed(choices)}"
 
 
 def _literal(value: object) -> str:
@@ -104,7 +104,7 @@ def _literal(value: object) -> str:
         return repr(value)
 
 
-def a_list_of(words: list[str], joint: str) -> str:
+def _a_list_of(words: list[str], joint: str) -> str:
     """``a``, ``a or b``, ``a, b or c``."""
     return f"{', '.join(words[:-1])} {joint} {words[-1]}" if len(words) > 1 else "".join(words)
 
