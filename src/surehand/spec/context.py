@@ -8,8 +8,6 @@ from typing import Any, Generic
 
 from typing_extensions import TypeVar
 
-from surehand.errors import InputError
-
 __all__ = ["ToolContext"]
 
 HostT = TypeVar("HostT", default=Any)
@@ -46,31 +44,8 @@ class ToolContext(Generic[HostT]):
     """The host's own object, as given to ``invoke(…, context=…)``; None without one."""
     on_progress: Callable[[Any], None] | None = field(default=None, repr=False)
     """Takes what ``progress`` is given; None drops it."""
-    on_interrupt: Callable[[Any], Any] | None = field(default=None, repr=False)
-    """Asks the question of ``interrupt`` and returns the answer; None where nobody can be asked."""
-    on_heartbeat: Callable[[], None] | None = field(default=None, repr=False)
-    """Takes signs of life; None drops them."""
 
     def progress(self, value: Any) -> None:
         """Announce an intermediate value to whoever listens; it is never part of the result."""
         if self.on_progress is not None:
             self.on_progress(value)
-
-    def interrupt(self, value: Any) -> Any:
-        """Put ``value`` before a human and return the answer; the run stops until it is there.
-
-        Raises:
-            InputError: Nobody can be asked where the tool runs.
-        """
-        if self.on_interrupt is None:
-            raise InputError(
-                problem=f"The tool {self.tool_name!r} asked a human and nobody can be asked",
-                value=value,
-                remedy="Decide without an answer, or raise ApprovalRequired.",
-            )
-        return self.on_interrupt(value)
-
-    def heartbeat(self) -> None:
-        """Say that the tool is still at work."""
-        if self.on_heartbeat is not None:
-            self.on_heartbeat()
