@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from surehand.shapes import is_array, is_object
 
-__all__ = ["NAMES", "Direction", "direct", "resolve_pointer", "type_name"]
+__all__ = ["NAMES", "Direction", "direct", "is_hidden", "resolve_pointer", "type_name"]
 
 NAMES: Final = "x-surehand-names"
 """Our keyword on an object: name a key may have -> name the validator takes."""
@@ -116,6 +116,16 @@ def direct(schema: Mapping[str, Any]) -> Direction:
     if root.extras is None and not root.properties and "properties" not in schema:
         root.extras = True
     return root
+
+
+def is_hidden(directions: Mapping[str, Direction], place: tuple[str | int, ...]) -> bool:
+    """Whether what stands at a place of the arguments must not be shown: it is, holds or belongs to a secret."""
+    node = directions.get(str(place[0])) if place else None
+    for step in place[1:]:
+        if node is None or node.is_secret:
+            break
+        node = node.child(step)
+    return node is not None and node.hides_secret()
 
 
 def resolve_pointer(root: Mapping[str, Any], reference: str) -> Mapping[str, Any] | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from surehand.shapes import is_array, is_object
-from surehand.spec.directions import Direction
+from surehand.spec.directions import Direction, is_hidden
 from surehand.spec.schema import Problem
 from surehand.spec.wording import expectation, listed, plural, received
 
@@ -47,7 +47,7 @@ def problems_of(errors: Iterable[Any], directions: Mapping[str, Direction]) -> l
 def _problems(error: Any, directions: Mapping[str, Direction]) -> Iterator[Problem]:  # noqa: C901 - one case a keyword
     place = tuple(error.absolute_path)
     keyword, limit, value = error.validator, error.validator_value, error.instance
-    got = received(value, is_shown=not _hides(directions, place))
+    got = received(value, is_shown=not is_hidden(directions, place))
     match keyword:
         case "type":
             kinds = [limit] if isinstance(limit, str) else limit
@@ -70,7 +70,7 @@ def _problems(error: Any, directions: Mapping[str, Direction]) -> Iterator[Probl
             )
         case _ if keyword in _CONSTRAINTS:
             yield Problem(place=place, text=f"{_CONSTRAINTS[keyword](limit)}, got {got}", rule=keyword)
-        case _ if _hides(directions, place):
+        case _ if is_hidden(directions, place):
             yield Problem(place=place, text="is not accepted", rule=str(keyword or "false"))
         case _:
             yield Problem(place=place, text=_bounded(error.message), rule=str(keyword or "false"))
@@ -166,15 +166,6 @@ def _of_no_kind(
 def _located(problem: Problem, depth: int) -> str:
     inner = ".".join(str(step) for step in problem.place[depth:])
     return f"{inner}: {problem.text}" if inner else problem.text
-
-
-def _hides(directions: Mapping[str, Direction], place: tuple[str | int, ...]) -> bool:
-    node = directions.get(str(place[0])) if place else None
-    for step in place[1:]:
-        if node is None or node.is_secret:
-            break
-        node = node.child(step)
-    return node is not None and node.hides_secret()
 
 
 def _bounded(message: str) -> str:

@@ -17,7 +17,7 @@ from surehand.errors import MissingExtraError, ToolDefinitionError, shown
 from surehand.shapes import is_array, is_object
 from surehand.spec.json_problems import problems_of
 from surehand.spec.patterns import matcher
-from surehand.spec.schema import ArgumentSchema, Problem, SchemaMismatch
+from surehand.spec.schema import ArgumentSchema, Problem, SchemaMismatch, without
 
 __all__ = ["JsonSchema"]
 
@@ -47,8 +47,7 @@ class JsonSchema(ArgumentSchema):
     keeps_unknown_keys = True
 
     def __init__(self, schema: Mapping[str, Any], *, tool: str, hidden: frozenset[str] = frozenset()) -> None:
-        own = _copied(schema, tool=tool)
-        _hide(own, hidden)
+        own = without(_copied(schema, tool=tool), hidden)
         self._validator = _validator(own, tool=tool)
         self._direct(own)
         self.json_schema = own
@@ -103,13 +102,6 @@ def _copied(schema: object, *, tool: str) -> dict[str, Any]:
             remedy="Arguments are an object: give it a JSON Schema of type object",
         )
     return {"type": "object", **copy.deepcopy(dict(schema))}
-
-
-def _hide(schema: dict[str, Any], hidden: frozenset[str]) -> None:
-    for name in hidden:
-        schema.get("properties", {}).pop(name, None)
-    if hidden and is_array(required := schema.get("required")):
-        schema["required"] = [name for name in required if name not in hidden]
 
 
 def _validator(schema: dict[str, Any], *, tool: str) -> _Validator:

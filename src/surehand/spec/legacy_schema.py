@@ -13,7 +13,7 @@ from pydantic_core import CoreSchema, core_schema
 from typing_extensions import override
 
 from surehand.shapes import is_array, is_object
-from surehand.spec.directions import NAMES, Direction, direct, type_name
+from surehand.spec.directions import NAMES, Direction, direct, is_hidden, type_name
 from surehand.spec.generation import shown_schema
 from surehand.spec.schema import ArgumentSchema, Problem, SchemaMismatch
 from surehand.spec.wording import expectation, received
@@ -136,12 +136,9 @@ class LegacySchema(ArgumentSchema):
             return Problem(place=place, text="unknown argument", rule="extra_forbidden")
         message = " ".join(str(entry["msg"]).split()) or "is not accepted"
         if entry["type"].startswith("type_error"):
-            message = f"{message}, got {received(_value_at(arguments, place), is_shown=not self._hides(place))}"
+            is_shown = not is_hidden(self.directions, place)
+            message = f"{message}, got {received(_value_at(arguments, place), is_shown=is_shown)}"
         return Problem(place=place, text=message, rule=entry["type"])
-
-    def _hides(self, place: tuple[str | int, ...]) -> bool:
-        node = self.directions.get(str(place[0])) if place else None
-        return node is not None and node.hides_secret()
 
 
 def _parsed(model: Any, value: Any, root: Direction) -> Any:

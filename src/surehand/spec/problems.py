@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 from pydantic import ValidationError
 
 from surehand.shapes import is_object
-from surehand.spec.directions import Direction
+from surehand.spec.directions import Direction, is_hidden
 from surehand.spec.schema import Problem
 from surehand.spec.wording import expectation, listed, one_of, plural, received
 
@@ -108,7 +108,7 @@ def problems_of(
     found: list[Problem] = []
     for entry in error.errors(include_url=False):
         place = _place(entry["loc"], arguments, directions, keeps_last=entry["type"] in _MISSING)
-        shows = is_shown and not _hides(directions, place)
+        shows = is_shown and not is_hidden(directions, place)
         found.extend(_nested(entry, place) or [_problem(entry, place, directions, shows=shows)])
     return found
 
@@ -142,17 +142,6 @@ def _has(value: Any, step: str | int) -> bool:
     if is_object(value):
         return step in value
     return isinstance(value, list | tuple) and isinstance(step, int) and step < len(cast("list[Any]", value))
-
-
-def _hides(directions: Mapping[str, Direction], place: tuple[str | int, ...]) -> bool:
-    if not place:
-        return False
-    node = directions.get(str(place[0]))
-    for step in place[1:]:
-        if node is None or node.is_secret:
-            break
-        node = node.child(step)
-    return node is not None and node.hides_secret()
 
 
 def _nested(entry: Mapping[str, Any], place: tuple[str | int, ...]) -> list[Problem]:

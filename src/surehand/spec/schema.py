@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from surehand.shapes import is_array, is_object
 from surehand.spec.directions import Direction, direct
 
-__all__ = ["ArgumentSchema", "Extras", "Problem", "SchemaMismatch"]
+__all__ = ["ArgumentSchema", "Extras", "Problem", "SchemaMismatch", "without"]
 
 Extras: TypeAlias = Literal["drop", "refuse", "collect"]
 """What becomes of an argument that the schema does not know."""
@@ -95,3 +96,13 @@ class ArgumentSchema(ABC):
         self.required = root.required
         self.extras = "drop" if root.extras is None else "refuse" if root.extras is False else "collect"
         return root
+
+
+def without(schema: dict[str, Any], hidden: frozenset[str]) -> dict[str, Any]:
+    """The JSON Schema of an object without some of its properties."""
+    found = dict(schema)
+    if hidden and is_object(properties := schema.get("properties")):
+        found["properties"] = {name: part for name, part in properties.items() if name not in hidden}
+    if hidden and is_array(required := schema.get("required")):
+        found["required"] = [name for name in required if name not in hidden]
+    return found

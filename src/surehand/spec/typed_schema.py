@@ -20,7 +20,7 @@ from surehand.policy import Unset
 from surehand.spec.accepted import accepted
 from surehand.spec.generation import directed_schema, shown_schema
 from surehand.spec.problems import problems_of
-from surehand.spec.schema import ArgumentSchema, SchemaMismatch
+from surehand.spec.schema import ArgumentSchema, SchemaMismatch, without
 from surehand.spec.signature import MISSING, Parameter, Signature
 
 __all__ = ["UNUSABLE", "AdapterSchema", "ModelSchema", "SignatureSchema", "is_typed_kind"]
@@ -33,9 +33,9 @@ class _TypedSchema(ArgumentSchema):
     """What the schemas that pydantic checks have in common."""
 
     def __init__(self, directed: dict[str, Any], *, hidden: frozenset[str] = frozenset()) -> None:
-        _hide(directed, hidden)
-        self._direct(directed)
-        self.json_schema = shown_schema(directed)
+        visible = without(directed, hidden)
+        self._direct(visible)
+        self.json_schema = shown_schema(visible)
 
     def _mismatch(self, error: ValidationError, arguments: Mapping[str, Any]) -> SchemaMismatch:
         return SchemaMismatch(
@@ -319,13 +319,6 @@ def _with_others(directed: dict[str, Any], others: TypeAdapter[dict[str, Any]] |
     definitions = {**schema.get("$defs", {}), **directed.get("$defs", {})}
     found = {**directed, "additionalProperties": schema.get("additionalProperties", True)}
     return {**found, "$defs": definitions} if definitions else found
-
-
-def _hide(directed: dict[str, Any], hidden: frozenset[str]) -> None:
-    for name in hidden:
-        directed.get("properties", {}).pop(name, None)
-        if name in directed.get("required", []):
-            directed["required"].remove(name)
 
 
 def _without(model: type[BaseModel], hidden: frozenset[str]) -> type[BaseModel]:

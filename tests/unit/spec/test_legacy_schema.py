@@ -145,3 +145,13 @@ def test_a_v1_parameter_is_dumped_as_json() -> None:
     tool.__annotations__["x"] = Inner
 
     assert schema_of(tool).dump_json({"x": {"title": "t"}}) == '{"x":{"title":"t","n":1}}'
+
+
+def test_a_secret_is_not_shown_and_what_stands_beside_it_is() -> None:
+    account = v1.create_model("Account", password=(v1.SecretStr, ...), age=(int, ...))
+    kind = v1.create_model("WithAccount", account=(account, ...))
+
+    assert complaints(kind, {"account": {"password": 1234, "age": "x"}}) == [
+        "$.account.age: value is not a valid integer, got the text 'x'",
+        "$.account.password: expected a string, got a number",
+    ]
