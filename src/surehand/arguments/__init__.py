@@ -2,7 +2,6 @@
 
 from surehand.arguments.complaints import MAX_COMPLAINTS
 from surehand.arguments.parsing import parse_arguments
-from surehand.arguments.suggestions import did_you_mean, near_name
 from surehand.arguments.validation import ValidArguments, validate_arguments
 from surehand.errors import Complaint, InvalidArguments, MalformedArguments
 from surehand.grammar import ParsedArguments
@@ -14,8 +13,6 @@ __all__ = [
     "MalformedArguments",
     "ParsedArguments",
     "ValidArguments",
-    "did_you_mean",
-    "near_name",
     "parse_arguments",
     "validate_arguments",
 ]

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from surehand.arguments.paths import json_path
-from surehand.arguments.suggestions import near_name
+from surehand.arguments.suggestions import near_name, perhaps
 from surehand.errors import Complaint
 from surehand.spec import ArgumentSchema, Problem
+from surehand.wording import clipped
 
 __all__ = ["MAX_COMPLAINTS", "complaints_of", "hint_of", "unresolved"]
 
@@ -33,7 +34,7 @@ def complaints_of(
     """
     told = _with_unknown(_merged(problems), list(dropped), list(collected))
     found = [
-        Complaint(path=json_path(problem.place), problem=_bounded(problem.text), rule=problem.rule)
+        Complaint(path=json_path(problem.place), problem=clipped(problem.text, _MAX_PROBLEM), rule=problem.rule)
         for problem in told[:MAX_COMPLAINTS]
     ]
     hidden = len(told) - MAX_COMPLAINTS
@@ -87,7 +88,7 @@ def _with_unknown(problems: list[Problem], dropped: list[str], collected: list[s
     for name in (*dropped, *collected):
         near = near_name(str(name), missing)
         if near is not None:
-            meant.setdefault(near, []).append(f"{name} (did you mean {near}?)")
+            meant.setdefault(near, []).append(f"{name} {perhaps(near)}")
         elif name in dropped:
             rest.append(Problem(place=(name,), text="unknown argument", rule="unknown_argument"))
     told = [
@@ -115,7 +116,3 @@ def hint_of(schema: ArgumentSchema, problems: Iterable[Problem]) -> str:
     hidden = len(parts) - _MAX_ARGUMENTS
     more = f" and {hidden} more" if hidden > 0 else ""
     return f"Arguments: {', '.join(parts[:_MAX_ARGUMENTS])}{more}."
-
-
-def _bounded(text: str) -> str:
-    return text if len(text) <= _MAX_PROBLEM else f"{text[: _MAX_PROBLEM - 1]}…"

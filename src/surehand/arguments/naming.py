@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from surehand.arguments.suggestions import did_you_mean, plain_name
+from surehand.arguments.suggestions import near_name, perhaps, plain_name
+from surehand.errors import shown
 from surehand.spec import ArgumentSchema, Problem
 
 __all__ = ["Named", "name_arguments", "variants"]
@@ -117,13 +118,9 @@ class _Namer:
         if self.schema.extras == "collect":
             self.found[name] = value
         elif self.is_strict or self.schema.extras == "refuse":
-            hint = did_you_mean(str(name), self.schema.directions)
-            self.problems.append(Problem(place=(name,), text=f"unknown argument{hint}", rule="unknown_argument"))
+            near = near_name(str(name), self.schema.directions)
+            text = "unknown argument" if near is None else f"unknown argument {perhaps(near)}"
+            self.problems.append(Problem(place=(name,), text=text, rule="unknown_argument"))
         else:
             self.dropped.append(name)
-            self.notes.append(f"dropped unknown argument {_shown(name)}")
-
-
-def _shown(name: object) -> str:
-    text = repr(name)
-    return text if len(text) <= 80 else f"{text[:79]}…"  # noqa: PLR2004 - long enough for any honest name
+            self.notes.append(f"dropped unknown argument {shown(name)}")

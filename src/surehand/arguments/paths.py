@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
+
+from surehand.wording import clipped
 
 __all__ = ["json_path"]
 
-_MAX_KEY = 60
+_MAX_KEY: Final = 60
+"""The most characters of one key; a model may make up a long one."""
 
 
 def json_path(steps: Iterable[object]) -> str:
@@ -18,6 +22,5 @@ def _step(step: object) -> str:
     if isinstance(step, int):
         return f"[{step}]"
     if isinstance(step, str) and step.isidentifier():
-        return f".{step}" if len(step) <= _MAX_KEY else f".{step[: _MAX_KEY - 1]}…"
-    text = repr(step)
-    return f"[{text if len(text) <= _MAX_KEY else text[: _MAX_KEY - 1] + '…'}]"
+        return f".{clipped(step, _MAX_KEY)}"
+    return f"[{clipped(repr(step), _MAX_KEY)}]"

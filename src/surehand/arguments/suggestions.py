@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Collection
 
-__all__ = ["did_you_mean", "near_name", "plain_name"]
+__all__ = ["near_name", "perhaps", "plain_name"]
 
 _SEPARATORS = re.compile(r"[\s_\-]+")
 _WORDS = re.compile(r"[^\W_]+")
@@ -33,10 +33,9 @@ def near_name(name: str, candidates: Collection[str]) -> str | None:
     return sharing[0] if len(sharing) == 1 else None
 
 
-def did_you_mean(name: str, candidates: Collection[str]) -> str:
-    """`` (did you mean path?)``, or nothing."""
-    near = near_name(name, candidates)
-    return f" (did you mean {near}?)" if near is not None else ""
+def perhaps(name: str) -> str:
+    """``(did you mean path?)``: the hint inside a complaint, where a sentence of its own would break the list."""
+    return f"(did you mean {name}?)"
 
 
 def _words(name: str) -> set[str]:

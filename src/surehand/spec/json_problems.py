@@ -10,12 +10,14 @@ from surehand.shapes import is_array, is_object
 from surehand.spec.directions import Direction, is_hidden
 from surehand.spec.schema import Problem
 from surehand.spec.wording import expectation, listed, plural, received
+from surehand.wording import clipped
 
 __all__ = ["problems_of"]
 
 _MAX_FORMS: Final = 3
 """How many alternatives of a union are spelled out."""
 _MAX_MESSAGE: Final = 200
+"""The most characters of what jsonschema says itself, and of one alternative; both may quote whole schemas."""
 
 _CONSTRAINTS: Final[Mapping[str, Callable[[Any], str]]] = {
     "minimum": lambda limit: f"must be at least {limit}",
@@ -169,5 +171,4 @@ def _located(problem: Problem, depth: int) -> str:
 
 
 def _bounded(message: str) -> str:
-    text = " ".join(message.split())
-    return text if len(text) <= _MAX_MESSAGE else f"{text[: _MAX_MESSAGE - 1]}…"
+    return clipped(" ".join(message.split()), _MAX_MESSAGE)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, cast
 
 from surehand.shapes import is_object
+from surehand.wording import clipped
 
 __all__ = ["expectation", "listed", "one_of", "plural", "received"]
 
@@ -42,9 +43,9 @@ def _scalar(value: object) -> str:
         case bool():
             return "true" if value else "false"
         case str():
-            return f"the text {_short(repr(value))}"
+            return f"the text {clipped(repr(value), _MAX_TEXT)}"
         case int() | float():
-            return f"the number {_short(_digits(value))}"
+            return f"the number {clipped(_digits(value), _MAX_TEXT)}"
         case _:
             return _kind(value)
 
@@ -68,10 +69,6 @@ def _digits(value: float) -> str:
         return "of very many digits"
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"
-
-
 def expectation(types: Iterable[str]) -> str:
     """JSON types as words: ``an integer or null``."""
     order = list(_KINDS)
@@ -83,7 +80,7 @@ def expectation(types: Iterable[str]) -> str:
 
 def listed(choices: Iterable[object]) -> str:
     """Allowed values as the model would write them, at most 20 of them."""
-    texts = [_short(_literal(choice)) for choice in choices]
+    texts = [clipped(_literal(choice), _MAX_TEXT) for choice in choices]
     hidden = len(texts) - _MAX_CHOICES
     shown = ", ".join(texts[:_MAX_CHOICES])
     return f"{shown} and {hidden} more" if hidden > 0 else shown
@@ -91,7 +88,7 @@ def listed(choices: Iterable[object]) -> str:
 
 def one_of(choices: Iterable[object]) -> str:
     """Allowed values as an expectation: ``one of 'a', 'b' or null``."""
-    texts = [_short(_literal(choice)) for choice in choices]
+    texts = [clipped(_literal(choice), _MAX_TEXT) for choice in choices]
     return f"one of {_a_list_of(texts, 'or') if len(texts) <= _MAX_CHOICES else listed(choices)}"
 
 
