@@ -12,6 +12,7 @@ from typing import Any, get_args, get_origin
 
 from typing_extensions import Unpack, is_typeddict
 
+from surehand.callables import caller_frames, closure_names, is_async_callable
 from surehand.errors import ToolDefinitionError, shown
 from surehand.policy import UNSET, Unset
 from surehand.spec.injection import Injection, injection_of
@@ -176,15 +177,6 @@ MISSING: typing.Final = _Missing()
 """The default of a key that may be left out and then is not passed on at all."""
 
 
-def is_async_callable(function: Any) -> bool:
-    """Whether calling it gives a coroutine: a coroutine function, or an object with an async ``__call__``."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    if inspect.iscoroutinefunction(function):
-        return True
-    return not inspect.isroutine(function) and inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004 - asked for its kind, not for its presence
-
-
 def _inside(wrapper: Any) -> Any:
     """The function inside a partial, or inside a bound, class or static method."""
     return wrapper.func if isinstance(wrapper, functools.partial) else wrapper.__func__
@@ -268,19 +260,12 @@ def _enclosing_names(function: Any) -> Iterator[tuple[str, Any]]:
     parts = qualname.split(".<locals>")[:-1]
     for end in range(1, len(parts) + 1):
         yield from _running(".<locals>".join(parts[:end]), getattr(function, "__globals__", None)).items()
-    code = getattr(function, "__code__", None)
-    for name, cell in zip(getattr(code, "co_freevars", ()), getattr(function, "__closure__", None) or (), strict=False):
-        try:
-            yield name, cell.cell_contents
-        except ValueError:  # the enclosing function has not assigned it yet
-            continue
+    yield from closure_names(function).items()
 
 
 def _running(qualname: str, scope: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """The local names of the innermost running function of that name; none where it has returned."""
-    frame: types.FrameType | None = inspect.currentframe()
-    while frame is not None:
+    for frame in caller_frames():
         if frame.f_code.co_qualname == qualname and frame.f_globals is scope:
             return dict(frame.f_locals)
-        frame = frame.f_back
     return {}
