@@ -74,7 +74,8 @@ class Turn:
 
     def redactor(self, call: Call) -> Redactor:
         """What must not leave with a text about this call: everything that was injected into it."""
-        return Redactor(secret_texts(call))
+        injections = call.tool.spec.injections if call.tool is not None else ()
+        return Redactor(secret_texts(injections, call.values, state=self.state, context=self.context))
 
     def slot(self, tool: RegisteredTool) -> AbstractAsyncContextManager[None]:
         """Entered while a call of the tool runs; waits while as many run as may."""

@@ -5,17 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from surehand.calls.redact import is_secret_name
 from surehand.shapes import is_object
 from surehand.spec import Injection, InjectionKind
-
-if TYPE_CHECKING:
-    from surehand.calls.call import Call, Turn
 
 __all__ = ["secret_texts"]
 
@@ -26,25 +23,33 @@ _MAX_VALUES: Final = 1_000
 """How far the arguments are searched: whoever nests secrets deeper hides them from us too."""
 
 
-def secret_texts(call: Call) -> list[str]:
-    """Every injected text, what has a secret's name in the state and context a tool is shown, and all ``SecretStr``."""
-    injections = call.tool.spec.body.injections if call.tool is not None else ()
-    values = [value for injection in injections for value in _injected(call.turn, injection)]
+def secret_texts(
+    injections: Iterable[Injection], arguments: Mapping[str, Any], *, state: Any, context: Any
+) -> list[str]:
+    """Every injected text, what has a secret's name in the state and context a tool is shown, and all ``SecretStr``.
+
+    Args:
+        injections: What the tool is given beside its arguments.
+        arguments: The typed arguments.
+        state: The state of the node.
+        context: The host's own object.
+    """
+    values = [value for injection in injections for value in _injected(injection, state, context)]
     texts = [value for value in values if isinstance(value, str)]
-    texts += _revealed([values, dict(call.values)])
+    texts += _revealed([values, dict(arguments)])
     return [text for text in texts if len(text) >= _SECRET_LENGTH]
 
 
-def _injected(turn: Turn, injection: Injection) -> list[Any]:
+def _injected(injection: Injection, state: Any, context: Any) -> list[Any]:
     match injection.kind, injection.key:
         case InjectionKind.HOST, key:
-            return [_entry(turn.context, key or injection.parameter)]
+            return [_entry(context, key or injection.parameter)]
         case InjectionKind.STATE, str(key):
-            return [_entry(turn.state, key)]
+            return [_entry(state, key)]
         case InjectionKind.STATE, _:
-            return _named_secrets(turn.state)
+            return _named_secrets(state)
         case InjectionKind.CONTEXT, _:
-            return [*_named_secrets(turn.state), *_named_secrets(turn.context)]
+            return [*_named_secrets(state), *_named_secrets(context)]
         case _:
             return []
 
