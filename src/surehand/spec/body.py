@@ -46,7 +46,7 @@ class Body:
             raise ToolDefinitionError(
                 tool=getattr(self.function, "__qualname__", repr(self.function)),
                 problem="it was taken from its class, so there is no instance to call it on",
-                remedy="Take it from an instance, as in Class().method",
+                remedy="Take it from an instance, as in Class().method.",
             )
         if not self.positional and self.variadic is None:
             return self.function(**{**values, **injected}) if injected else self.function(**values)

@@ -103,14 +103,16 @@ def schema_of(kind: object, *, tool: str | None = None) -> ArgumentSchema:
     raise ToolDefinitionError(
         tool=named,
         problem=f"{shown(kind)} describes no arguments",
-        remedy="Give a pydantic model, TypedDict, dataclass, JSON Schema or function",
+        remedy="Give a pydantic model, TypedDict, dataclass, JSON Schema or function.",
     )
 
 
 def _kind_schema(kind: Any, *, tool: str, hidden: frozenset[str], whole: str | None) -> ArgumentSchema | None:
     if getattr(kind, "__pydantic_root_model__", False):  # asked so that RootModel, itself a model, is not built here
         raise ToolDefinitionError(
-            tool=tool, problem=f"{kind.__name__} is a RootModel", remedy="Arguments are named: give a model with fields"
+            tool=tool,
+            problem=f"{kind.__name__} is a RootModel",
+            remedy="Arguments are named: give a model with fields.",
         )
     if is_object(kind):
         return JsonSchema(kind, tool=tool, hidden=hidden)
@@ -125,7 +127,7 @@ def _kind_schema(kind: Any, *, tool: str, hidden: frozenset[str], whole: str | N
         raise ToolDefinitionError(
             tool=tool,
             problem=f"no schema can be made of {shown(kind)} ({str(error).partition(chr(10))[0].rstrip('.')})",
-            remedy="Give its fields types that JSON can carry",
+            remedy="Give its fields types that JSON can carry.",
         ) from error
     return None
 
@@ -170,14 +172,14 @@ def _check_fit(schema: ArgumentSchema, signature: Signature, *, tool: str) -> No
         raise ToolDefinitionError(
             tool=tool,
             problem=f"its args_schema has the field {surplus[0]!r}, which the function does not take",
-            remedy="Add the parameter, or annotate the function's one parameter with the args_schema class",
+            remedy="Add the parameter, or annotate the function's one parameter with the args_schema class.",
         )
     unfilled = [p.name for p in signature.parameters if isinstance(p.default, Unset) and p.name not in fields]
     if unfilled and schema.extras != "collect":
         raise ToolDefinitionError(
             tool=tool,
             problem=f"parameter {unfilled[0]!r} is not in its args_schema and has no default",
-            remedy="Add the field, give the parameter a default, or have the host fill it",
+            remedy="Add the field, give the parameter a default, or have the host fill it.",
         )
 
 

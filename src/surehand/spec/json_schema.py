@@ -92,14 +92,14 @@ def _copied(schema: object, *, tool: str) -> dict[str, Any]:
     """A copy that nobody else can change."""
     if not is_object(schema):
         raise ToolDefinitionError(
-            tool=tool, problem=f"its schema is {shown(schema)}", remedy="Give it a JSON Schema of type object"
+            tool=tool, problem=f"its schema is {shown(schema)}", remedy="Give it a JSON Schema of type object."
         )
     declared = schema.get("type", "object")
     if declared != "object" and not (is_array(declared) and "object" in declared):
         raise ToolDefinitionError(
             tool=tool,
             problem=f"its schema describes a value of type {declared!r}",
-            remedy="Arguments are an object: give it a JSON Schema of type object",
+            remedy="Arguments are an object: give it a JSON Schema of type object.",
         )
     return {"type": "object", **copy.deepcopy(dict(schema))}
 
@@ -119,7 +119,7 @@ def _validator(schema: dict[str, Any], *, tool: str) -> _Validator:
         raise ToolDefinitionError(
             tool=tool,
             problem=f"its JSON Schema is not valid at {error.json_path}: {shown(error.message, 200)}",
-            remedy=f"Correct it, or name its draft with $schema ({kind.__name__} was used)",
+            remedy=f"Correct it, or name its draft with $schema ({kind.__name__} was used).",
         ) from error
     registry = importlib.import_module("jsonschema_specifications").REGISTRY
     _check_references(schema, registry, kind, tool=tool)
@@ -177,7 +177,7 @@ def _check_references(schema: dict[str, Any], registry: Any, kind: Any, *, tool:
             raise ToolDefinitionError(
                 tool=tool,
                 problem=f"its JSON Schema refers to {reference!r}, which is not in it",
-                remedy="Put the definition under $defs; nothing is ever fetched",
+                remedy="Put the definition under $defs; nothing is ever fetched.",
             ) from error
 
 

@@ -24,20 +24,22 @@ def check_tool_name(name: object) -> str:
     Raises:
         ToolDefinitionError: The name is no text, empty, too long, has blanks at its ends or control characters.
     """
-    problem = _problem_of(name)
-    if problem is not None:
-        raise ToolDefinitionError(
-            tool=shown(name) if not isinstance(name, str) else name[:MAX_NAME_LENGTH],
-            problem=problem,
-            remedy=f"Give it a name of 1 to {MAX_NAME_LENGTH} printable characters, such as 'get_weather'",
-        )
-    assert isinstance(name, str)  # noqa: S101 - narrows the type; _problem_of has looked
+    if not isinstance(name, str):
+        raise _refused(shown(name), f"its name is {shown(name)}, expected text")
+    if (problem := _problem_of(name)) is not None:
+        raise _refused(name[:MAX_NAME_LENGTH], problem)
     return name
 
 
-def _problem_of(name: object) -> str | None:
-    if not isinstance(name, str):
-        return f"its name is {shown(name)}, expected text"
+def _refused(tool: str, problem: str) -> ToolDefinitionError:
+    return ToolDefinitionError(
+        tool=tool,
+        problem=problem,
+        remedy=f"Give it a name of 1 to {MAX_NAME_LENGTH} printable characters, such as 'get_weather'.",
+    )
+
+
+def _problem_of(name: str) -> str | None:
     if not name.strip():
         return "its name is empty"
     if name != name.strip():

@@ -70,7 +70,7 @@ def read_signature(function: Any, *, tool: str) -> Signature:
         function = _inside(function)
     if not callable(function):
         raise ToolDefinitionError(
-            tool=tool, problem=f"{shown(function)} cannot be called", remedy="Give it a function, method or callable"
+            tool=tool, problem=f"{shown(function)} cannot be called", remedy="Give it a function, method or callable."
         )
     is_async = is_async_callable(function)
     try:
@@ -242,7 +242,7 @@ class _Resolver:
                 tool=self.tool,
                 problem=f"the annotation {text.removeprefix('__wrap__[')!r} of parameter {name!r} "
                 f"cannot be resolved ({type(error).__name__}: {error})",
-                remedy="Define or import the names it uses where the function is defined, at run time too",
+                remedy="Define or import the names it uses where the function is defined, at run time too.",
             ) from error
         return get_args(found)[0] if wrap else found
 

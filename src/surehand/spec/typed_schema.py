@@ -219,7 +219,7 @@ class _Fields:
         return ToolDefinitionError(
             tool=self.tool,
             problem=f"no schema can be made of its parameters ({_first_line(error)})",
-            remedy="Give it args_schema=, or simpler annotations",
+            remedy="Give it args_schema=, or simpler annotations.",
         )
 
 
@@ -228,7 +228,7 @@ def _unusable(tool: str, parameter: Parameter, error: Exception) -> ToolDefiniti
         tool=tool,
         problem=f"no schema can be made of parameter {parameter.name!r} with the annotation "
         f"{_type_text(parameter.annotation)} ({_first_line(error)})",
-        remedy="Use a type that JSON can carry, or have the host fill it: Annotated[…, InjectedToolArg]",
+        remedy="Use a type that JSON can carry, or have the host fill it: Annotated[…, InjectedToolArg].",
     )
 
 
