@@ -6,8 +6,10 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
+import grimp
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,3 +94,11 @@ def test_no_test_uses_mocks() -> None:
     as_data = {"tests/unit/calls/test_render.py"}  # a mock as a tool's result
 
     assert set(files_with_mocks()) - as_data == set()
+
+
+def test_no_modules_import_one_another_in_a_circle() -> None:
+    """Imports for type checkers count: a circle of knowledge is one, whenever it is imported."""
+    graph = grimp.build_graph("surehand")
+
+    TopologicalSorter({module: graph.find_modules_directly_imported_by(module) for module in graph.modules}).prepare()
+    assert len(graph.modules) > 100
