@@ -3,6 +3,12 @@
 A closed list: JSON text (or Python's spelling of it) for a declared array, object, number, integer or boolean; 0 and 1
 for a boolean; the one allowed value that differs only in case and separators. A declared string is never read as
 anything else, a number never becomes text, and the text 'null' never becomes null.
+
+Models often know the value and miss its form: a list as text, a number in quotes, ``KM`` for ``km``. Validators help
+with some of it, each with other things: pydantic reads '5' and also 'yes', no JSON inside text, and ``jsonschema``
+nothing at all. The list makes such a value fit whatever the schema was written in. What is on it has one reading, and
+each use is noted. To wrap a lone value in a list or to split 'a, b' was left out, because both invent a structure that
+the model did not send. What would change our minds: a form that recorded calls have often, and that has one reading.
 """
 
 from __future__ import annotations
@@ -48,6 +54,7 @@ class Coercion:
         if isinstance(value, dict | list):
             return self._container(value, direction, place)
         if isinstance(value, str):
+            # where a string may stand, the text itself is one reading, and no other can be the only one
             return value if direction.is_text else self._text(value, direction, place)
         if isinstance(value, int) and not isinstance(value, bool) and direction.types <= {"boolean", "null"}:
             return self._truth(value, place)

@@ -1,4 +1,15 @@
-"""Arguments as a model sent them, made into the typed values that a tool gets."""
+"""Arguments as a model sent them, made into the typed values that a tool gets.
+
+The order is what makes it hard. Names come first, because nothing can be said of a value whose argument is not known.
+Then a look at what validators would silently get wrong. Then the validator, on the values as they were sent, and only
+if it refuses them a coercion and the validator again. To coerce first would save that second validation; but a host's
+own validator may want the very text that a coercion would decode, and what is valid as it was sent is not ours to
+change. So validators of the host may run twice. Complaints are those of the first validation, since the model has to
+recognise what it sent, without what a coercion has cured and with what came to light only behind one.
+
+A call that is plainly right pays for none of this: one look at the type of each value shows that nothing below it
+could need attention. What would change our minds: a validator that reports what it changed.
+"""
 
 from __future__ import annotations
 

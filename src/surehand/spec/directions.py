@@ -2,6 +2,16 @@
 
 Directions never decide whether a value is valid; the validator does. They say what a validator's schema *asks for*, so
 that a value can be coerced towards it, unknown keys be noticed and secrets be kept out of complaints.
+
+They are read from JSON Schema because every kind of schema here has one. Pydantic's own inner schema says more, but is
+not for others to read, and a tool with a JSON Schema has none. To validate by these directions would be a second
+validator, which would disagree with the first. So what cannot be known without a value is read loosely: the keys of
+``if``, ``then`` and of alternatives that add to an object are known and never required, and where no type is declared
+nothing is asked for. To say too little costs a coercion, and a round trip to the model; to say too much would change a
+value that was right.
+
+Schemas refer to themselves. A place that is named again while it is still being read is the same object, filled later:
+hence a class that is changed while it is built. What would change our minds: a validator that says what it asks for.
 """
 
 from __future__ import annotations
@@ -110,6 +120,7 @@ def direct(schema: Mapping[str, Any]) -> Direction:
     reader = _Reader(schema)
     root = Direction()
     reader.fill(root, schema)
+    # Arguments are one object whichever form they take, and have to be named before the form is known.
     for branch in root.branches:
         _adopt(root, branch)
     root.branches = ()
@@ -248,6 +259,7 @@ class _Reader:
         direction.is_text = "string" in types or any(branch.is_text for branch in direction.branches)
         if types:
             quiet = {python for name in types for python in _PYTHON_TYPES.get(name, ())}
+            # text for a date gets a second look: digits alone would be read as seconds
             direction.quiet = frozenset(quiet - {str} if direction.is_date else quiet)
 
 

@@ -1,4 +1,16 @@
-"""Reading the signature of whatever can be called."""
+"""Reading the signature of whatever can be called.
+
+``inspect`` finds the parameters and ``typing`` resolves annotations that are text, as long as a module holds the names
+in them. A class that is local to the function around the tool is in no module, and in the closure only if the tool's
+body uses it too. So the frames that are still running are searched for that function, by its name and module: right
+for a tool that is made where its types are, and an error that says so where the function has returned.
+To search them all and take the first name that fits would find more, and now and then another class of that name. Each
+annotation is resolved alone, so that an error names its parameter, and none is raised for a return type.
+
+Whose a parameter is, its annotation says and never its name, with one exception: Python does not mark a method that is
+decorated in its class, so ``self`` and ``cls`` are known by name and place. What would change our minds: annotations
+that keep their scope (Python 3.14 does, for those that are not text) in every Python we support.
+"""
 
 from __future__ import annotations
 
@@ -91,6 +103,7 @@ def _reserved(function: Any) -> frozenset[str]:
         inner = inspect.signature(inner_function(function)).parameters.values()
     except (ValueError, TypeError):
         return frozenset()
+    # a model could send these too, and what it sends must not replace what the host has bound
     names = {item.name for item in inner if _is_named(item)}
     while isinstance(function, functools.partial):
         names |= set(function.keywords)
@@ -184,7 +197,7 @@ def _inside(wrapper: Any) -> Any:
 
 def inner_function(function: Any) -> Any:
     """The function at the bottom of partials, wrappers, methods and callable objects."""
-    for _ in range(100):
+    for _ in range(100):  # a host's object may be its own __wrapped__, or make new ones for ever
         if isinstance(function, _WRAPPERS):
             function = _inside(function)
         elif (wrapped := getattr(function, "__wrapped__", None)) is not None:

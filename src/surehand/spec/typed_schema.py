@@ -1,4 +1,13 @@
-"""Schemas made of Python types: pydantic models, TypedDicts, dataclasses, signatures."""
+"""Schemas made of Python types: pydantic models, TypedDicts, dataclasses, signatures.
+
+Pydantic checks all of them and writes their JSON Schema, once and when the tool is made. The hard one is a signature.
+Pydantic can validate the call of a function, but then it calls it too, and knows nothing of parameters that the host
+fills. So the model's parameters become the fields of a model class, which is checked, described and complained about
+like any other. The price is that such a class has attributes of its own, whose names no field may have; ``_Fields``
+goes round that. What would change our minds: pydantic's schema of arguments, once it is no experiment any more.
+
+Values are taken from the instance and not dumped: a function that declares a nested model gets that model.
+"""
 
 from __future__ import annotations
 
@@ -133,6 +142,7 @@ class SignatureSchema(_TypedSchema):
         self._others = _others(signature, tool=tool)
         super().__init__(_with_others(fields.directed(), self._others))
         self.model = fields.model
+        # Complaints and the function know a renamed field by its own name; the name inside must not be accepted.
         inner, self.names = self.names, {}
         self.names.update({given: name for given, name in inner.items() if given not in self._renamed})
         self.names.update({name: inner[internal] for internal, name in self._renamed.items()})
@@ -156,6 +166,7 @@ class SignatureSchema(_TypedSchema):
         others = self._other_values(arguments)
         if not others or self._others is None:
             return text
+        # Two JSON objects become one as text: each part is written by what knows its types.
         further = self._others.dump_json(others, warnings=False).decode()
         return further if text == "{}" else f"{text[:-1]},{further[1:]}"
 
