@@ -2,6 +2,12 @@
 
 Text before or after the value is never dropped because it looks unimportant. It has to be one of the known marks,
 which carry nothing.
+
+To search for the first brace and the last one would find the value in many more texts, and also a brace in a sentence,
+in an example, or in the second of two calls. So nothing is searched for: the text is entered from the left mark by
+mark, and has to end where the value does. The price is that a model which adds a friendly sentence is asked again.
+Some faults show only at the end, such as a quote that could have been read in two ways (``check_delimiters``) or a
+closer too many. What would change our minds: recorded calls with words round the value that cannot be another value.
 """
 
 from __future__ import annotations
