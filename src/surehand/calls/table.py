@@ -10,8 +10,7 @@ from typing import Final
 
 from surehand.errors import OptionError, ToolDefinitionError
 from surehand.policy import DEFAULT_OPTIONS, UNSET, ErrorRule, ToolOptions, Unset
-from surehand.spec import ToolSpec
-from surehand.spec.wire import wire_name
+from surehand.spec import ToolSpec, wire_name
 
 __all__ = ["RegisteredTool", "ToolTable"]
 
