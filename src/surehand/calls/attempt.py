@@ -29,7 +29,15 @@ from surehand.calls.forms import MAX_ITEMS
 from surehand.calls.injection import injected_values
 from surehand.calls.redact import leaf_errors
 from surehand.calls.typed import typed
-from surehand.concurrency import Job, deliver_to_loop, has_running_loop, run_sync, when_started, workers
+from surehand.concurrency import (
+    Job,
+    deliver_to_loop,
+    has_running_loop,
+    run_in_time,
+    run_sync,
+    when_started,
+    workers,
+)
 from surehand.control import is_command
 from surehand.errors import ToolDefinitionError, shown
 from surehand.events import CallRetried, LateResult
@@ -121,8 +129,8 @@ def _is_safe(call: Call, failure: Outcome, policy: RetryPolicy) -> bool:
 
 async def _run_once(call: Call, number: int) -> _Ended:
     """One attempt. Exceptions of the body become outcomes here and nowhere else."""
-    timeout = call.tool.options.timeout if call.tool else None
-    scope = asyncio.timeout(timeout) if isinstance(timeout, float | int) else None
+    limit = _limit(call)
+    scope = None if limit is None or call.turn.is_inline else asyncio.timeout(limit)
     try:
         async with scope or nullcontext():
             return _accepted(call, await _body(call, injected_values(call, number), scope))
@@ -135,11 +143,21 @@ async def _run_once(call: Call, number: int) -> _Ended:
     except BaseException as error:  # the tool's own code ends here, also by SystemExit or a panic
         if _gets_through(error):
             raise
-        if scope is None or not scope.expired():
+        if not isinstance(error, _OutOfTime) and (scope is None or not scope.expired()):
             return _Ended(failure=classify(call, error))
         is_thread = call.tool is not None and not call.tool.spec.body.is_async
         own = None if isinstance(error, TimeoutError) else error
-        return _Ended(failure=timed_out(float(timeout or 0), is_still_running=is_thread, error=own))
+        return _Ended(failure=timed_out(limit or 0.0, is_still_running=is_thread, error=own))
+
+
+class _OutOfTime(TimeoutError):
+    """A body was given up while its caller waited for it without a loop."""
+
+
+def _limit(call: Call) -> float | None:
+    """Seconds that an attempt may take; None for no limit."""
+    seconds = call.tool.options.timeout if call.tool else None
+    return float(seconds) if isinstance(seconds, float | int) else None
 
 
 async def _body(call: Call, injected: dict[str, Any], scope: asyncio.Timeout | None) -> Any:
@@ -148,10 +166,35 @@ async def _body(call: Call, injected: dict[str, Any], scope: asyncio.Timeout | N
         return None
     body = call.tool.spec.body
     run = partial(_called, body, call.values, injected)
-    value = run() if body.is_async or call.turn.is_inline else await _on_thread(call, run, scope)
-    if not _is_waiting(value):
-        return value
-    return run_sync(lambda: _awaited(value)) if call.turn.is_inline else await _awaited(value)
+    if call.turn.is_inline:
+        value = _here(call, run)
+        return run_sync(lambda: _awaited_in_time(value, _limit(call))) if _is_waiting(value) else value
+    value = run() if body.is_async else await _on_thread(call, run, scope)
+    return await _awaited(value) if _is_waiting(value) else value
+
+
+def _here(call: Call, run: partial[Any]) -> Any:
+    """Run a synchronous body while its caller waits: in the caller's own thread, or on another to keep a time limit."""
+    limit = _limit(call)
+    if limit is None:
+        return run()
+    job: Job[Any] = Job(run, deliver=_nowhere)
+    if not run_in_time(job, limit, partial(_announce_late, call)):
+        raise _OutOfTime
+    if job.error is not None:
+        raise job.error
+    return job.result
+
+
+async def _awaited_in_time(value: Any, limit: float | None) -> Any:
+    scope = asyncio.timeout(limit)
+    try:
+        async with scope:
+            return await _awaited(value)
+    except TimeoutError as error:
+        if scope.expired():
+            raise _OutOfTime from error
+        raise
 
 
 def _called(body: Body, values: Mapping[str, Any], injected: Mapping[str, Any]) -> Any:
@@ -190,9 +233,9 @@ async def _on_thread(call: Call, run: partial[Any], scope: asyncio.Timeout | Non
     """
     job: Job[Any] = Job(run, deliver=_nowhere)
     ended = deliver_to_loop(job)
-    seconds = call.tool.options.timeout if call.tool else None
-    if scope is not None and isinstance(seconds, float | int):
-        when_started(job, partial(_start_clock, scope, seconds))
+    limit = _limit(call)
+    if scope is not None and limit is not None:
+        when_started(job, partial(_start_clock, scope, limit))
     if not workers().start(job) and scope is not None:
         scope.reschedule(None)
     try:

@@ -56,7 +56,7 @@ class Turn:
     thread_id: str = ""
     messages_key: str = "messages"
     is_inline: bool = False
-    """Whether the turn runs in the caller's thread without a loop, so that nothing in it may wait."""
+    """Whether the turn runs without a loop, so that nothing in it may await; what has to wait blocks the caller."""
     max_concurrency: int | None = None
     """How many of the calls may run at a time; None for no limit."""
     _slots: dict[str | None, asyncio.Semaphore] = field(default_factory=dict[str | None, asyncio.Semaphore])

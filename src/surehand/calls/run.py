@@ -39,9 +39,9 @@ class Answers:
 def run_turn_sync(calls: Sequence[Call]) -> Answers:
     """Run the calls of one turn from synchronous code; see ``run_turn``.
 
-    A lone call of a synchronous tool that nothing has to wait for runs right here, in the caller's thread.
+    A lone call of a synchronous tool needs no loop: without a time limit it runs right here, in the caller's thread.
     """
-    if len(calls) == 1 and _never_waits(calls[0]):
+    if len(calls) == 1 and _needs_no_loop(calls[0]):
         calls[0].turn.is_inline = True
         return run_without_loop(lambda: run_turn(calls))
     return run_sync(lambda: run_turn(calls))
@@ -49,18 +49,18 @@ def run_turn_sync(calls: Sequence[Call]) -> Answers:
 
 def run_alone_sync(call: Call) -> Call:
     """Run one call from synchronous code, to its answer."""
-    if _never_waits(call):
+    if _needs_no_loop(call):
         call.turn.is_inline = True
         return run_without_loop(lambda: run_call(call))
     return run_sync(lambda: run_call(call))
 
 
-def _never_waits(call: Call) -> bool:
+def _needs_no_loop(call: Call) -> bool:
     host = call.turn.host
     if has_running_loop() or host.approve is not None or host.journal is not None:
         return False
     tool = host.table.find(call.name)
-    return tool is None or (not tool.spec.body.is_async and tool.options.timeout is None)
+    return tool is None or not tool.spec.body.is_async
 
 
 def calls_of(turn: Turn, calls: Sequence[ToolCall] | None = None) -> list[Call]:

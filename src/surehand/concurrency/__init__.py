@@ -14,6 +14,7 @@ from surehand.concurrency.workers import (
     WorkersExhausted,
     deliver_to_loop,
     run_in_thread,
+    run_in_time,
     when_started,
     workers,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "finish_without_loop",
     "has_running_loop",
     "run_in_thread",
+    "run_in_time",
     "run_sync",
     "run_without_loop",
     "when_started",

@@ -25,7 +25,16 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Generic, TypeVar
 
-__all__ = ["Job", "Workers", "WorkersExhausted", "run_in_thread", "served_here", "when_started", "workers"]
+__all__ = [
+    "Job",
+    "Workers",
+    "WorkersExhausted",
+    "run_in_thread",
+    "run_in_time",
+    "served_here",
+    "when_started",
+    "workers",
+]
 
 T = TypeVar("T")
 
@@ -226,6 +235,40 @@ async def run_in_thread(run: Callable[[], T]) -> T:
     if job.error is not None:
         raise job.error
     return job.result  # type: ignore[return-value]  # set, since there was no error; T may include None
+
+
+def run_in_time(job: Job[Any], seconds: float, on_late: Callable[[Job[Any]], None]) -> bool:
+    """Run a job on a worker thread and block until it has ended; False where it was given up after ``seconds``.
+
+    The clock starts when the body does. This is for callers that have no loop: two locks wake their waiters in a third
+    of the time that a loop takes to hear of another thread.
+
+    Raises:
+        WorkersExhausted: Too many given-up bodies are still running in this process.
+        BaseException: What interrupted the waiting, such as Ctrl-C; the body is given up then too.
+    """
+    begun, ended = _held_lock(), _held_lock()
+    job.on_start = begun.release
+    job.deliver = lambda _: ended.release()
+    has_thread = workers().start(job)
+    served = served_here()
+    try:
+        with served.waiting() if served is not None else contextlib.nullcontext():
+            if not has_thread:
+                begun.acquire()
+            if ended.acquire(timeout=min(seconds, threading.TIMEOUT_MAX)):
+                return True
+    except BaseException:
+        workers().abandon(job, on_late)
+        raise
+    workers().abandon(job, on_late)
+    return False
+
+
+def _held_lock() -> threading.Lock:
+    lock = threading.Lock()
+    lock.acquire()
+    return lock
 
 
 def deliver_to_loop(job: Job[Any]) -> asyncio.Future[None]:

@@ -184,6 +184,40 @@ def test_a_lone_synchronous_call_without_a_timeout_runs_in_the_callers_thread() 
     assert answer.content == str(threading.get_ident())
 
 
+def test_a_lone_synchronous_call_with_a_timeout_runs_on_another_thread_and_keeps_it() -> None:
+    release = threading.Event()
+
+    @tool(timeout=0.03)
+    def hang() -> str:
+        """Hang."""
+        release.wait(5)
+        return "late"
+
+    @tool(timeout=5)
+    def elsewhere() -> str:
+        """Say which thread runs this."""
+        return str(threading.get_ident())
+
+    assert ToolNode([hang]).invoke([_turn("hang")])[0].outcome.kind == "timeout"
+    release.set()
+    assert ToolNode([elsewhere]).invoke([_turn("elsewhere")])[0].content != str(threading.get_ident())
+
+
+def test_what_a_lone_synchronous_tool_hands_back_to_be_awaited_keeps_the_timeout_too() -> None:
+    @tool(timeout=0.03)
+    def wrapper() -> Any:
+        """Return a coroutine that never ends."""
+        return asyncio.Event().wait()
+
+    @tool(timeout=5)
+    def failing() -> Any:
+        """Return a coroutine with a time limit of its own."""
+        return asyncio.wait_for(asyncio.Event().wait(), 0.01)
+
+    assert ToolNode([wrapper]).invoke([_turn("wrapper")])[0].outcome.kind == "timeout"
+    assert ToolNode([failing]).invoke([_turn("failing")])[0].outcome.kind == "exception"
+
+
 @pytest.mark.parametrize("names", [("where", "where"), ("where", "quick")])
 def test_side_by_side_synchronous_calls_run_on_other_threads(names: tuple[str, ...]) -> None:
     answers = ToolNode([where, quick]).invoke([_turn(*names)])

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from surehand.concurrency import Job, Workers, WorkersExhausted, run_in_thread
+from surehand.concurrency import Job, Workers, WorkersExhausted, run_in_thread, run_in_time
 
 variable: ContextVar[str] = ContextVar("variable", default="unset")
 
@@ -254,3 +254,35 @@ def test_the_late_end_of_a_job_that_ended_while_it_was_given_up_is_told() -> Non
     workers.abandon(job, on_late=late.append)
 
     assert [ended.result for ended in late] == ["just in time"]
+
+
+def test_a_caller_without_a_loop_waits_for_a_body_as_long_as_it_may_take() -> None:
+    job = Job(threading.get_ident, deliver=lambda _: None)
+
+    assert run_in_time(job, 5, on_late=lambda _: None)
+    assert job.result != threading.get_ident()
+
+
+def test_a_body_that_takes_longer_is_given_up_and_its_end_reported() -> None:
+    release, reported = threading.Event(), threading.Event()
+    job = Job(lambda: release.wait(5) and "late", deliver=lambda _: None)
+
+    assert not run_in_time(job, 0.02, on_late=lambda _: reported.set())
+    release.set()
+    assert reported.wait(5)
+    assert job.result == "late"
+
+
+def test_many_callers_without_loops_wait_their_turn_and_the_clock_starts_with_the_body() -> None:
+    done: list[bool] = []
+
+    def call() -> None:
+        job = Job(lambda: threading.Event().wait(0.01), deliver=lambda _: None)
+        done.append(run_in_time(job, 5, on_late=lambda _: None))
+
+    callers = [threading.Thread(target=call) for _ in range(100)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert done == [True] * 100
