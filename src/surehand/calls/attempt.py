@@ -20,7 +20,7 @@ from dataclasses import replace
 from functools import partial
 from io import IOBase
 from itertools import islice
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, Final, NamedTuple, TypeGuard
 
 from surehand.calls.announce import announce, log_attempt, log_fault
 from surehand.calls.call import Call
@@ -47,6 +47,9 @@ from surehand.policy import RetryPolicy
 from surehand.spec import Body
 
 __all__ = ["attempt"]
+
+_PLAIN: Final = frozenset({str, dict, list, int, float, bool, type(None)})
+"""The types of most results: there is nothing in them to await or to go through."""
 
 
 async def attempt(call: Call) -> Call:
@@ -203,7 +206,7 @@ def _called(body: Body, values: Mapping[str, Any], injected: Mapping[str, Any]) 
 
 def _gone_through(value: Any) -> Any:
     """The items of a generator and the like: it is a part of the body, which runs and fails here and nowhere else."""
-    if not _has(value, "__next__") or isinstance(value, IOBase):
+    if type(value) in _PLAIN or not _has(value, "__next__") or isinstance(value, IOBase):
         return value
     items: list[Any] = list(islice(value, MAX_ITEMS + 1))  # pyright: ignore[reportUnknownArgumentType] - any items
     return items if len(items) <= MAX_ITEMS else iter(items)  # rendering an iterator says that it was cut
@@ -212,7 +215,7 @@ def _gone_through(value: Any) -> Any:
 def _is_waiting(value: Any) -> TypeGuard[Any]:
     """Whether the value has to be awaited, or its items do."""
     # Types are asked, because the abstract base classes cost ten times as much.
-    return _has(value, "__await__") or _has(value, "__aiter__")
+    return type(value) not in _PLAIN and (_has(value, "__await__") or _has(value, "__aiter__"))
 
 
 def _has(value: object, method: str) -> bool:
@@ -223,6 +226,8 @@ async def _awaited(value: Any) -> Any:
     """What an async function comes to, or a sync one that hands back what is to be awaited."""
     if inspect.isawaitable(value):
         value = await value
+    if type(value) in _PLAIN:
+        return value
     return [item async for item in value] if _has(value, "__aiter__") else _gone_through(value)
 
 
