@@ -1,8 +1,8 @@
 """Turning values into what the schema asks for, where nothing is lost by it.
 
-A closed list: JSON text (or Python's spelling of it) for a declared array, object, number, integer or boolean; 0 and 1
-for a boolean; the one allowed value that differs only in case and separators. A declared string is never read as
-anything else, a number never becomes text, and the text 'null' never becomes null.
+A closed list: JSON text (or Python's spelling of it) for a declared array, object, number, integer or boolean; 20.0 for
+an integer; 0 and 1 for a boolean; the one allowed value that differs only in case and separators. A declared string is
+never read as anything else, a number never becomes text, and the text 'null' never becomes null.
 
 Models often know the value and miss its form: a list as text, a number in quotes, ``KM`` for ``km``. Validators help
 with some of it, each with other things: pydantic reads '5' and also 'yes', no JSON inside text, and ``jsonschema``
@@ -49,6 +49,8 @@ class Coercion:
     def _value(self, value: Any, direction: Direction | None, place: _Place) -> Any:
         if direction is None or value is None or not direction.types or len(place) > _MAX_LEVELS:
             return value
+        if isinstance(value, float):
+            return self._number(value, direction, place)
         if direction.choices:
             return self._choice(value, direction, place)
         if isinstance(value, dict | list):
@@ -56,9 +58,8 @@ class Coercion:
         if isinstance(value, str):
             # where a string may stand, the text itself is one reading, and no other can be the only one
             return value if direction.is_text else self._text(value, direction, place)
-        if isinstance(value, int) and not isinstance(value, bool) and direction.types <= {"boolean", "null"}:
-            return self._truth(value, place)
-        return value
+        is_truth = isinstance(value, int) and not isinstance(value, bool) and direction.types <= {"boolean", "null"}
+        return self._truth(value, place) if is_truth else value
 
     def _container(self, value: Any, direction: Direction, place: _Place) -> Any:
         node = branch_for(direction, value) or self._tagged(value, direction)
@@ -100,6 +101,14 @@ class Coercion:
         plain = plain_name(value)
         found = [choice for choice in choices if isinstance(choice, str) and plain_name(choice) == plain]
         return found[0] if len(found) == 1 else None
+
+    def _number(self, value: float, direction: Direction, place: _Place) -> Any:
+        is_integer = "integer" in direction.types and "number" not in direction.types
+        whole = whole_number(value) if is_integer else None
+        if whole is None:
+            return value
+        self.notes.append(f"read the number at {json_path(place)} as an integer")
+        return whole
 
     def _truth(self, value: int, place: _Place) -> Any:
         if value not in (0, 1):

@@ -45,6 +45,13 @@ def test_values_are_coerced_towards_the_schema() -> None:
     assert len(found.repairs) == 4
 
 
+def test_a_whole_number_written_with_a_fraction_becomes_the_integer_that_is_declared() -> None:
+    found = parse_arguments('{"n": 20.0, "more": 20.0}', schema=SCHEMA)
+
+    assert [(value, type(value)) for value in found.value.values()] == [(20, int), (20.0, float)]
+    assert found.repairs == ("read the number at $.n as an integer",)
+
+
 @pytest.mark.parametrize("kind", [Args, Data, function, schema_of(function)])
 def test_any_kind_of_schema_directs_the_coercion(kind: Any) -> None:
     name = "N" if kind is Args else "n"
