@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import Final, cast
 
 from surehand.errors import InputError, OptionError
 from surehand.messages.ai import AIMessage
 from surehand.messages.base import Message, SystemMessage, ToolMessage
 from surehand.messages.calls import ToolCall
 from surehand.outcomes import FailureKind, Outcome
+from surehand.policy import count
 
 __all__ = [
     "ProblemKind",
@@ -85,7 +86,11 @@ class _Pairing:
 
 
 def check_transcript(messages: Sequence[Message]) -> list[TranscriptProblem]:
-    """What a provider would refuse, in the order of the messages; empty for a usable transcript."""
+    """What a provider would refuse, in the order of the messages; empty for a usable transcript.
+
+    Raises:
+        InputError: They are not a list of messages.
+    """
     pairing = _pair(messages)
     unanswered = [
         TranscriptProblem(kind=ProblemKind.UNANSWERED, position=position, call_id=slot.call["id"])
@@ -101,6 +106,9 @@ def repair_transcript(messages: Sequence[Message]) -> list[Message]:
 
     Answers move right after their call's message, calls without one are closed with what is known of them, orphaned and
     second answers are left out, and of two calls with one id the later gets another. No other message is lost.
+
+    Raises:
+        InputError: They are not a list of messages.
     """
     pairing = _pair(messages)
     own_ids = _Ids({slot.call["id"] for slots in pairing.slots.values() for slot in slots})
@@ -118,7 +126,19 @@ def repair_transcript(messages: Sequence[Message]) -> list[Message]:
     return repaired
 
 
+def _check_messages(given: object) -> None:
+    """Refuse what is no list of messages: of anything else it would be said that nothing is wrong with it."""
+    is_list = isinstance(given, Sequence) and not isinstance(given, str)
+    if not is_list or not all(isinstance(item, Message) for item in cast("Sequence[object]", given)):
+        raise InputError(
+            problem="A transcript is a list of messages",
+            value=given,
+            remedy="Turn it into messages first, with convert_to_messages.",
+        )
+
+
 def _pair(messages: Sequence[Message]) -> _Pairing:
+    _check_messages(messages)
     pairing = _Pairing()
     # Several calls may bear one id in a history: providers number anew in each turn, or repeat an id by mistake.
     by_id: dict[str, list[_Slot]] = {}
@@ -252,8 +272,10 @@ def trim_messages(
         keep_system: Whether the system messages at the start are kept; they count.
 
     Raises:
-        OptionError: No limit is given, one is less than 1, or ``max_tokens`` comes without ``count_tokens``.
+        OptionError: No limit is given, one is no integer above 0, or ``max_tokens`` comes without ``count_tokens``.
+        InputError: ``messages`` is not a list of messages.
     """
+    _check_messages(messages)
     _check_limits(max_messages, max_tokens, count_tokens)
     head = _leading_system(messages) if keep_system else 0
     room = _Room(max_messages, max_tokens, count_tokens or (lambda _: 0))
@@ -266,13 +288,13 @@ def trim_messages(
     return [*messages[:head], *messages[start:]]
 
 
-def _check_limits(max_messages: int | None, max_tokens: int | None, count: object) -> None:
+def _check_limits(max_messages: int | None, max_tokens: int | None, count_tokens: object) -> None:
     if max_messages is None and max_tokens is None:
         raise OptionError(option="max_messages", value=None, expected="max_messages or max_tokens to be given")
     for option, value in (("max_messages", max_messages), ("max_tokens", max_tokens)):
-        if value is not None and value < 1:
-            raise OptionError(option=option, value=value, expected="an integer of at least 1, or None for no limit")
-    if max_tokens is not None and count is None:
+        if value is not None:
+            count(option, value)
+    if max_tokens is not None and count_tokens is None:
         raise OptionError(
             option="count_tokens", value=None, expected="a function from a message to its tokens, with max_tokens"
         )

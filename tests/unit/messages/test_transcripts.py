@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -202,8 +203,16 @@ def test_late_answers_hold_what_is_between() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"max_messages": 0}, {"max_tokens": 0, "count_tokens": len}, {"max_tokens": 5}]
+    "options",
+    [{}, {"max_messages": 0}, {"max_messages": "5"}, {"max_tokens": 0, "count_tokens": len}, {"max_tokens": 5}],
 )
 def test_limits_that_make_no_sense_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(OptionError):
         trim_messages(HISTORY, **options)
+
+
+@pytest.mark.parametrize("given", [3, "hello", {"messages": []}, [{"role": "user", "content": "hello"}]])
+def test_what_is_no_list_of_messages_is_refused(given: Any) -> None:
+    for ask in (check_transcript, repair_transcript, partial(trim_messages, max_messages=1)):
+        with pytest.raises(InputError, match="convert_to_messages"):
+            ask(given)
