@@ -16,7 +16,7 @@ from surehand.graph.hints import literal_texts, return_hint
 from surehand.graph.plan import Branch, Join, Node, Plan
 from surehand.graph.schema import read_schema
 from surehand.graph.subgraphs import shared_keys
-from surehand.policy import RetryPolicy
+from surehand.policy import RetryPolicy, check_methods
 from surehand.stores import Store
 
 __all__ = ["StateGraph"]
@@ -195,7 +195,9 @@ class StateGraph:
 
         Raises:
             GraphDefinitionError: There is no entry, an edge starts or ends at no node, or nothing leads to a node.
+            OptionError: The store has not the methods of one.
         """
+        check_methods("store", store, "get", "put")
         plan = Plan(
             name=name or "graph",
             state=self._state,

@@ -40,7 +40,7 @@ class Message:
     hold are.
 
     Raises:
-        InputError: The content is neither text nor a list, or a name or id is no text.
+        InputError: The content is neither text nor a list, a name or id is no text, or what is beside is no mapping.
     """
 
     __slots__ = ("additional_kwargs", "content", "id", "name", "response_metadata")
@@ -73,8 +73,8 @@ class Message:
         _set(self, "content", content)
         _set(self, "name", name)
         _set(self, "id", id)
-        _set(self, "additional_kwargs", {} if additional_kwargs is None else dict(additional_kwargs))
-        _set(self, "response_metadata", {} if response_metadata is None else dict(response_metadata))
+        _set(self, "additional_kwargs", {} if additional_kwargs is None else _extras(additional_kwargs))
+        _set(self, "response_metadata", {} if response_metadata is None else _extras(response_metadata))
 
     @property
     def text(self) -> str:
@@ -213,8 +213,8 @@ class ToolMessage(Message):
         _set(self, "artifact", artifact)
         _set(self, "outcome", outcome)
         _set(self, "id", id)
-        _set(self, "additional_kwargs", {} if additional_kwargs is None else dict(additional_kwargs))
-        _set(self, "response_metadata", {} if response_metadata is None else dict(response_metadata))
+        _set(self, "additional_kwargs", {} if additional_kwargs is None else _extras(additional_kwargs))
+        _set(self, "response_metadata", {} if response_metadata is None else _extras(response_metadata))
 
     def _shown(self) -> list[str]:
         hidden = ("status='success'", "outcome=")  # the printed form is what a reader of the conversation needs
@@ -243,6 +243,16 @@ class RemoveMessage(Message):
 
     def _shown(self) -> list[str]:
         return [f"id={self.id!r}"]
+
+
+def _extras(beside: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(beside, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
+        raise InputError(
+            problem="What a message carries beside its content is a mapping",
+            value=beside,
+            remedy="Pass a dict as additional_kwargs and response_metadata, or None.",
+        )
+    return dict(beside)
 
 
 def _check(kind: str, content: object, name: object, message_id: object) -> None:

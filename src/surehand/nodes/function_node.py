@@ -19,7 +19,7 @@ from surehand.errors import GraphDefinitionError, NodeError, OptionError, shown
 from surehand.freeze import ReadOnlyError, freeze, thaw
 from surehand.nodes.parameters import Parameter, parameters_of, takes_whole_state
 from surehand.nodes.window import fields_of, window
-from surehand.policy import RetryPolicy
+from surehand.policy import RetryPolicy, text
 from surehand.retries import Retries
 from surehand.wording import did_you_mean
 
@@ -71,7 +71,7 @@ class FunctionNode:
             raise OptionError(option="fn", value=fn, expected="a function")
         if not isinstance(retry, RetryPolicy | None):  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
             raise OptionError(option="retry", value=retry, expected="a RetryPolicy or None")
-        self.name = name or _name_of(fn)
+        self.name = _name_of(fn) if name is None else text("name", name)
         self.reads = _keys("reads", reads)
         self.writes = _keys("writes", writes)
         self.retry = retry

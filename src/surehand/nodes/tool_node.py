@@ -104,6 +104,7 @@ class ToolNode:
         self._store = store
         check_function("approve", approve)
         check_function("listener", listener)
+        check_methods("store", store, "get", "put")
         check_methods("journal", journal, "recall", "begin", "finish")
         given = as_tools(tools)
         if not given:

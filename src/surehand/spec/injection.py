@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from surehand.policy import UNSET
+from surehand.policy import UNSET, text
 from surehand.spec.context import ToolContext
 
 __all__ = [
@@ -67,12 +67,15 @@ class InjectedState(InjectedToolArg):
 
     Args:
         key: The one field to inject, as in ``Annotated[str, InjectedState("city")]``; None injects the whole state.
+
+    Raises:
+        OptionError: The key is no text, or a blank one.
     """
 
     kind = InjectionKind.STATE
 
     def __init__(self, key: str | None = None) -> None:
-        self.key = key
+        self.key = None if key is None else text("key", key)
 
     def __repr__(self) -> str:
         return f"InjectedState({self.key!r})"

@@ -378,3 +378,12 @@ def test_a_compiled_graph_shows_its_name_and_nodes() -> None:
 
 def test_a_graph_without_nodes_returns_its_input() -> None:
     assert StateGraph(State).add_edge(START, END).compile().invoke({"log": ["a"]}) == {"log": ["a"]}
+
+
+def test_a_store_without_the_methods_of_one_is_refused() -> None:
+    graph = StateGraph(MessagesState)
+    graph.add_node("reply", lambda state: {})
+    graph.add_edge(START, "reply")
+
+    with pytest.raises(OptionError, match=r"^store='file\.db'"):
+        graph.compile(store="file.db")  # type: ignore[arg-type]  # what is refused

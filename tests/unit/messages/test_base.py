@@ -140,6 +140,14 @@ def test_names_and_ids_are_texts(field: str) -> None:
         HumanMessage("hi", **{field: cast("Any", 7)})
 
 
+@pytest.mark.parametrize("field", ["additional_kwargs", "response_metadata"])
+def test_what_stands_beside_the_content_is_a_mapping(field: str) -> None:
+    with pytest.raises(InputError, match="beside its content is a mapping, got 7"):
+        HumanMessage("hi", **{field: cast("Any", 7)})
+    with pytest.raises(InputError, match="beside its content is a mapping, got 7"):
+        ToolMessage("hi", tool_call_id="c", **{field: cast("Any", 7)})
+
+
 @pytest.mark.parametrize("call_id", ["", None, 7])
 def test_tool_messages_need_the_id_of_their_call(call_id: Any) -> None:
     with pytest.raises(InputError, match=r"expected tool_call_id to be that call's id.*Pass tool_call_id=call\['id'\]"):

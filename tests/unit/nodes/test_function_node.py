@@ -483,7 +483,14 @@ def test_the_name_is_the_functions() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"fn": 3}, {"fn": waiting, "reads": "a"}, {"fn": waiting, "writes": [1]}, {"fn": waiting, "retry": 3}]
+    "options",
+    [
+        {"fn": 3},
+        {"fn": waiting, "reads": "a"},
+        {"fn": waiting, "writes": [1]},
+        {"fn": waiting, "retry": 3},
+        {"fn": waiting, "name": 3},
+    ],
 )
 def test_options_that_cannot_be_meant_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(OptionError):

@@ -304,6 +304,7 @@ def test_a_retry_of_the_node_never_runs_a_finished_effect_again(options: Any, jo
         {"approve": "yes"},
         {"listener": 5},
         {"journal": "file.db"},
+        {"store": "file.db"},
         {"overrides": [add]},
         {"overrides": {"add": 5}},
         {"max_concurrency": 0},

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Optional
 
 import pytest
 
+from surehand.errors import OptionError
 from surehand.spec import (
     InjectedState,
     InjectedStore,
@@ -70,3 +71,9 @@ def test_none_may_not_be_injected_elsewhere(annotation: Any) -> None:
 
     assert found is not None
     assert not found.accepts_none
+
+
+@pytest.mark.parametrize("key", ["", " ", 3])
+def test_a_field_of_the_state_is_named_by_text(key: Any) -> None:
+    with pytest.raises(OptionError, match="key="):
+        InjectedState(key)
