@@ -47,7 +47,7 @@ RetryOn: TypeAlias = type[Exception] | tuple[type[Exception], ...] | Callable[[E
 """Which exceptions a policy retries."""
 
 ErrorRule: TypeAlias = bool | str | type[Exception] | tuple[type[Exception], ...] | Callable[[Exception], Any]
-"""What becomes of an exception: tell (True), raise (False), a fixed text, only some types, or a function's text."""
+"""What becomes of an exception: tell (True), raise (False), a fixed text, only some types, or a function's answer."""
 
 
 def seconds(option: str, value: object) -> float:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from surehand.calls.announce import log_fault
+from surehand.calls.render import render_value
 from surehand.errors import ToolCallError, shown
 from surehand.outcomes import FailureKind, Outcome
-from surehand.policy import ErrorRule
+from surehand.policy import DEFAULT_MAX_OUTPUT, ErrorRule
 
 __all__ = ["GOVERNED", "told"]
 
@@ -46,8 +48,15 @@ def _told_by(rule: ErrorRule, error: BaseException, outcome: Outcome) -> str | N
 
 def _asked(rule: Any, error: BaseException, outcome: Outcome) -> str | None:
     try:
-        text = rule(error)
+        answer = rule(error)
+        told_text = answer if isinstance(answer, str) else _as_text(answer)
     except Exception as failure:  # noqa: BLE001 - the host's own handler: its failure must not lose the call's answer
         log_fault(f"handle_tool_errors={shown(rule)} failed; the model is told the default text", failure)
         return outcome.text
-    return text if isinstance(text, str) and text.strip() else outcome.text
+    return told_text if told_text.strip() else outcome.text
+
+
+def _as_text(answer: Any) -> str:
+    """What a handler returned, as a tool's result would be written; blank where it returned nothing."""
+    content = "" if answer is None else render_value(answer, max_output=DEFAULT_MAX_OUTPUT).content
+    return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)

@@ -43,9 +43,21 @@ def test_the_first_rule_with_an_answer_is_told(rules: tuple[Any, ...], text: str
     assert _told(*rules) == text
 
 
-@pytest.mark.parametrize("answer", [None, "", "  ", 3])
-def test_a_function_without_a_text_leaves_the_default(answer: Any) -> None:
+@pytest.mark.parametrize("answer", [None, "", "  "])
+def test_a_function_without_an_answer_leaves_the_default(answer: Any) -> None:
     assert _told(lambda _: answer) == "busy"
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (3, "3"),
+        ({"retry": False}, '{"retry": false}'),
+        ([{"type": "text", "text": "later"}], '[{"type": "text", "text": "later"}]'),
+    ],
+)
+def test_the_model_is_told_what_a_function_returns_text_or_not(answer: Any, text: str) -> None:
+    assert _told(lambda _: answer) == text
 
 
 def test_a_failure_without_an_exception_is_given_to_a_function_as_one() -> None:
