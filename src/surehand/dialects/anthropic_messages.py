@@ -230,8 +230,9 @@ class MessageStream:
         """Take in one event; what it adds to the message, or None if that is nothing."""
         kind = event.get("type")
         if kind == "message_start":
-            self._begin()
-            return self._about(mapping_of(event.get("message")))
+            is_restart = self._begin()
+            chunk = self._about(mapping_of(event.get("message")))
+            return (chunk or AIMessageChunk()).replace(is_restart=True) if is_restart else chunk
         if kind == "message_delta":
             return self._about({**mapping_of(event.get("delta")), "usage": event.get("usage")})
         if kind == "error":  # inside a stream that began with HTTP 200: it ends here, without a stop reason
@@ -244,16 +245,19 @@ class MessageStream:
         """The message as far as it came."""
         return self._reply.message(_simple([block.whole() for _, block in sorted(self._blocks.items())]))
 
-    def _begin(self) -> None:
-        """A start after a stop goes on: where the provider runs tools itself, one stream can hold several messages.
+    def _begin(self) -> bool:
+        """Take in a start; whether it voids what came before.
 
-        A start without a stop is a retry spliced into the stream: what came before it is void.
+        A start after a stop goes on: where the provider runs tools itself, one stream can hold several messages. A
+        start without a stop is a retry spliced into the stream.
         """
+        is_restart = not self._is_stopped and bool(self._blocks)
         if self._is_stopped:
             self._first = len(self._blocks)
         else:
             self._reply, self._blocks = Reply(), {}
         self._is_stopped = False
+        return is_restart
 
     def _feed_block(self, index: int, kind: object, event: Mapping[str, Any]) -> AIMessageChunk | None:
         if kind == "content_block_start":

@@ -91,11 +91,13 @@ class AIMessageChunk(AIMessage):
     ``tool_calls`` holds the calls as far as they have come: one whose text is not complete is an invalid call.
     """
 
-    __slots__ = ("_assembled", "tool_call_chunks")
-    _fields = (*Message._fields, "tool_call_chunks", "usage_metadata")
+    __slots__ = ("_assembled", "is_restart", "tool_call_chunks")
+    _fields = (*Message._fields, "tool_call_chunks", "usage_metadata", "is_restart")
 
     tool_call_chunks: list[ToolCallChunk]
     """Pieces of calls, in the order they came; a sum of chunks holds one for each call."""
+    is_restart: bool
+    """Whether the provider began its reply anew here, so that the pieces before this one are void."""
     _assembled: Calls | None
 
     def __init__(
@@ -103,6 +105,7 @@ class AIMessageChunk(AIMessage):
         content: Content = "",
         *,
         tool_call_chunks: Sequence[ToolCallChunk] = (),
+        is_restart: bool = False,
         usage_metadata: Mapping[str, Any] | None = None,
         name: str | None = None,
         id: str | None = None,
@@ -118,6 +121,7 @@ class AIMessageChunk(AIMessage):
             response_metadata=response_metadata,
         )
         _set(self, "tool_call_chunks", list(tool_call_chunks))
+        _set(self, "is_restart", is_restart)
         _set(self, "_assembled", None)
 
     @property
@@ -151,15 +155,21 @@ class AIMessageChunk(AIMessage):
     def __add__(self, other: AIMessageChunk) -> AIMessageChunk:
         if not isinstance(other, AIMessageChunk):  # pyright: ignore[reportUnnecessaryIsInstance] - sum() starts with 0
             return NotImplemented
+        if other.is_restart:  # the sum is a restart itself: it voids whatever it is added to
+            return other
         return AIMessageChunk(
             _joined(self.content, other.content),
             tool_call_chunks=fold([*self.tool_call_chunks, *other.tool_call_chunks]),
+            is_restart=self.is_restart,
             usage_metadata=_latest(self.usage_metadata, other.usage_metadata),
             name=self.name or other.name,
             id=self.id or other.id,
             additional_kwargs=_merged(self.additional_kwargs, other.additional_kwargs),
             response_metadata=_latest(self.response_metadata, other.response_metadata),
         )
+
+    def _shown(self) -> list[str]:
+        return [part for part in super()._shown() if part != "is_restart=False"]
 
     def to_message(self) -> AIMessage:
         """The reply, if this is all of it."""

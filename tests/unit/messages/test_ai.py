@@ -110,3 +110,15 @@ def test_replace_on_a_chunk_reads_its_pieces_again() -> None:
 def test_chunks_add_to_chunks_alone() -> None:
     with pytest.raises(TypeError):
         AIMessageChunk("a") + HumanMessage("b")  # type: ignore[operator]
+
+
+def test_a_restart_voids_what_came_before_in_whatever_order_the_pieces_are_added() -> None:
+    first = AIMessageChunk("void", tool_call_chunks=[piece('{"a"', name="f", id="c1")])
+    again = AIMessageChunk("kept", is_restart=True)
+    rest = AIMessageChunk(tool_call_chunks=[piece('{"b": 1}', name="g", id="c2")])
+
+    for total in ((first + again) + rest, first + (again + rest)):
+        assert total.text == "kept"
+        assert [(call["id"], call["args"]) for call in total.tool_calls] == [("c2", {"b": 1})]
+    assert "is_restart" not in str(first)
+    assert again.replace(content="x").is_restart

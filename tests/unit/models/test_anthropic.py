@@ -125,7 +125,7 @@ def test_a_stream_adds_up_to_the_reply() -> None:
     assert server.requests[0]["stream"] is True
 
 
-def test_a_call_that_a_stream_began_and_gave_up_is_never_a_call_that_could_run() -> None:
+def test_a_call_that_a_stream_began_and_gave_up_is_no_call_of_the_reply() -> None:
     start: dict[str, Any] = {"type": "message_start", "message": {**reply(), "content": [], "stop_reason": None}}
     begun = {"type": "content_block_start", "index": 0, "content_block": {**CALL, "id": "first", "input": {}}}
     again = {"type": "content_block_start", "index": 0, "content_block": {**CALL, "id": "second", "input": {}}}
@@ -144,8 +144,9 @@ def test_a_call_that_a_stream_began_and_gave_up_is_never_a_call_that_could_run()
     whole = pieces[0]
     for part in pieces[1:]:
         whole = whole + part
-    assert [call["id"] for call in whole.invalid_tool_calls] == ["first"]
-    assert [call["args"] for call in whole.tool_calls if call["id"] == "second"] == [{"a": 3}]
+    assert [(call["id"], call["args"]) for call in whole.tool_calls] == [("second", {"a": 3})]
+    assert whole.invalid_tool_calls == []
+    assert [piece.is_restart for piece in pieces].count(True) == 1
 
 
 def test_one_model_serves_several_loops() -> None:

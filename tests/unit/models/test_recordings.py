@@ -19,9 +19,6 @@ COMMITTED = Path(__file__).parents[2] / "data" / "provider_recordings"
 CLIENT_SIDE = {"function", "tool_use", "custom", "legacy_function_call"}
 """Kinds of calls that the client runs; the others were run by the provider."""
 
-SPLICED = "spliced-message-start"
-"""A stream that begins anew in its middle: what was delivered before cannot be taken back (see test_anthropic.py)."""
-
 Record = dict[str, Any]
 
 
@@ -111,7 +108,7 @@ def test_every_recorded_reply_gives_its_calls(folder: Path, api: str) -> None:
 @pytest.mark.parametrize("api", ["openai.chat", "anthropic.messages"])
 @pytest.mark.parametrize("folder", _folders(), ids=lambda folder: folder.parent.name)
 def test_every_recorded_stream_gives_its_calls(folder: Path, api: str) -> None:
-    records = [record for record in _records(folder, "streams.jsonl", api) if SPLICED not in record["source"]]
+    records = _records(folder, "streams.jsonl", api)
     assert records
 
     async def ask(model: ChatOpenAI | ChatAnthropic) -> list[AIMessage]:
