@@ -11,7 +11,7 @@ from surehand.grammar import relaxations
 from surehand.grammar._documents import read_object, read_value
 from surehand.grammar._faults import Fault, malformed
 from surehand.grammar._kinds import is_object, kind_of
-from surehand.grammar._mappings import copy_mapping
+from surehand.grammar._mappings import copy_mapping, is_plain
 from surehand.grammar._plain import NOT_PLAIN, read_plain
 from surehand.grammar.limits import MAX_LENGTH
 
@@ -53,6 +53,8 @@ def parse_arguments(raw: object) -> ParsedArguments:
         if is_object(value):
             return ParsedArguments(value)
         return _guarded(lambda: _from_text(text), text)
+    if is_plain(raw):
+        return ParsedArguments(raw.copy())
     return _guarded(lambda: _from_object(raw), "")
 
 
