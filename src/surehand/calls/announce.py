@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import logging
 import traceback
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from surehand.calls.call import Call
 from surehand.errors import shown
 from surehand.events import Event
 from surehand.outcomes import Outcome
-
-if TYPE_CHECKING:
-    from surehand.calls.call import Call
 
 __all__ = ["announce", "log_attempt", "log_fault", "log_outcome"]
 

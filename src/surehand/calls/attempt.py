@@ -120,8 +120,7 @@ def _is_safe(call: Call, failure: Outcome, policy: RetryPolicy) -> bool:
     """Whether another attempt cannot do anything twice: its author says so, or doing it twice is the same."""
     if failure.retryable:
         return True
-    options = call.tool.options if call.tool else None
-    if options is None or not (options.idempotent or options.read_only) or not isinstance(failure.error, Exception):
+    if call.tool is None or not call.tool.may_run_twice or not isinstance(failure.error, Exception):
         return False
     try:
         return policy.covers(failure.error)
@@ -184,9 +183,7 @@ def _here(call: Call, run: partial[Any]) -> Any:
     job: Job[Any] = Job(run, deliver=_nowhere)
     if not run_in_time(job, limit, partial(_announce_late, call)):
         raise _OutOfTime
-    if job.error is not None:
-        raise job.error
-    return job.result
+    return job.outcome()
 
 
 async def _awaited_in_time(value: Any, limit: float | None) -> Any:
@@ -248,9 +245,7 @@ async def _on_thread(call: Call, run: partial[Any], scope: asyncio.Timeout | Non
     except asyncio.CancelledError:
         workers().abandon(job, on_late=partial(_announce_late, call))
         raise
-    if job.error is not None:
-        raise job.error
-    return job.result
+    return job.outcome()
 
 
 def _start_clock(scope: asyncio.Timeout, seconds: float) -> None:

@@ -133,7 +133,7 @@ async def recall(call: Call) -> Call:
     if journal is None:
         return call
     known = await journal.recall(call.key)
-    if known is None or (_is_in_doubt(known) and _may_run_twice(call)):
+    if known is None or (_is_in_doubt(known) and call.tool is not None and call.tool.may_run_twice):
         await journal.begin(call.key)
         return call._replace(is_journalled=True)
     return call._replace(outcome=known.outcome, message=known)
@@ -141,10 +141,6 @@ async def recall(call: Call) -> Call:
 
 def _is_in_doubt(message: ToolMessage) -> bool:
     return message.outcome is not None and message.outcome.kind is FailureKind.UNKNOWN_OUTCOME
-
-
-def _may_run_twice(call: Call) -> bool:
-    return call.tool is not None and bool(call.tool.options.idempotent or call.tool.options.read_only)
 
 
 async def record(call: Call) -> None:

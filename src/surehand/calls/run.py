@@ -162,7 +162,7 @@ def _may_run_again(call: Call) -> bool:
     tool, outcome = call.tool, call.outcome
     if tool is None or outcome is None or call.turn.host.journal is not None:
         return True
-    return outcome.attempts == 0 or outcome.retryable or bool(tool.options.idempotent or tool.options.read_only)
+    return outcome.attempts == 0 or outcome.retryable or tool.may_run_twice
 
 
 def _closed(calls: Sequence[Call], ended: Mapping[int, Call]) -> list[ToolMessage]:

@@ -33,6 +33,11 @@ class RegisteredTool:
     injected: frozenset[str]
     """Names of parameters that the model cannot set."""
 
+    @property
+    def may_run_twice(self) -> bool:
+        """Whether a second run of the same call cannot do anything twice."""
+        return bool(self.options.idempotent or self.options.read_only)
+
 
 class ToolTable:
     """Tools by name; unknown names are answered with near ones, never guessed.

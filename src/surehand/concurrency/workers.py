@@ -23,7 +23,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, cast
 
 __all__ = [
     "Job",
@@ -69,6 +69,12 @@ class Job(Generic[T]):
     """Whether the body has ended before anybody gave it up."""
     on_late: Callable[[Job[T]], None] | None = None
     """Called when a body that was given up has ended after all, on its thread; at once where it had ended before."""
+
+    def outcome(self) -> T:
+        """What the body returned, once it has ended; what it raised is raised, the same object."""
+        if self.error is not None:
+            raise self.error
+        return cast("T", self.result)
 
 
 class Workers:
@@ -232,9 +238,7 @@ async def run_in_thread(run: Callable[[], T]) -> T:
     except asyncio.CancelledError:
         workers().abandon(job)
         raise
-    if job.error is not None:
-        raise job.error
-    return job.result  # type: ignore[return-value]  # set, since there was no error; T may include None
+    return job.outcome()
 
 
 def run_in_time(job: Job[Any], seconds: float, on_late: Callable[[Job[Any]], None]) -> bool:

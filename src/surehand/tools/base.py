@@ -106,7 +106,6 @@ class BaseTool:
             OptionError: A name is no option, or its value cannot be meant.
         """
         changed = copy.copy(self)
-        changed.__dict__.pop("_spec", None)
         spec = self.spec
         options = tool_options({name: value for name, value in config.items() if name not in {"tags", "metadata"}})
         changed.__dict__["_spec"] = replace(
