@@ -13,6 +13,8 @@ from surehand import (
     BaseTool,
     InjectedToolCallId,
     InvalidArguments,
+    MalformedArguments,
+    ModelRetry,
     ToolException,
     ToolMessage,
     ToolNode,
@@ -239,6 +241,30 @@ def test_T7_argument_errors_are_covered_too() -> None:
     assert "$.user_id" in told
     with pytest.raises(InvalidArguments):
         find_user.invoke({"user_id": "x"})
+
+
+@pytest.mark.parametrize("args", [{"user_id": "x"}, '{"user_id": 1'])
+def test_T7_every_form_of_a_rule_holds_for_argument_errors(args: Any) -> None:
+    error = InvalidArguments if isinstance(args, dict) else MalformedArguments
+
+    assert find_user.with_config(handle_tool_errors="own words").invoke(args) == "own words"
+    assert find_user.with_config(handle_tool_errors=_named).invoke(args) == f"handled {error.__name__}"
+    assert "user_id" in find_user.with_config(handle_tool_errors=error).invoke(args)
+    for rule in (False, KeyError):
+        with pytest.raises(error):
+            find_user.with_config(handle_tool_errors=rule).invoke(args)
+
+
+def test_T7_a_request_to_correct_the_arguments_is_covered_like_any_exception_of_the_body() -> None:
+    @tool
+    def book(day: str) -> str:
+        """Book a day."""
+        raise ModelRetry("Give the day as a date.")
+
+    assert book.with_config(handle_tool_errors="own words").invoke({"day": "soon"}) == "own words"
+    assert book.with_config(handle_tool_errors=True).invoke({"day": "soon"}) == "Give the day as a date."
+    with pytest.raises(ModelRetry):
+        book.invoke({"day": "soon"})
 
 
 def test_T7_under_a_node_the_tools_rule_goes_first_and_false_leaves_it_to_the_node() -> None:

@@ -124,6 +124,8 @@ class Call(NamedTuple):
     """What the tool returned, untouched."""
     raises: BaseException | None = None
     """What is to be raised when the turn has ended, because nobody handles it."""
+    is_told: bool = False
+    """Whether the tool's own rule took up a failure of its arguments: a direct caller then gets its words."""
     command: Command | None = None
     """What the tool asks of the graph, besides its answer."""
     rendered: Rendered | None = None

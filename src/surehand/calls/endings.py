@@ -13,21 +13,29 @@ from surehand.calls.rules import GOVERNED, as_exception, told
 from surehand.concurrency import WorkersExhausted
 from surehand.errors import ApprovalRequired, ModelRetry, ToolException
 from surehand.outcomes import FailureKind, Outcome
-from surehand.policy import Unset
+from surehand.policy import UNSET, Unset
 
 __all__ = ["classify", "failed", "governed", "internal", "misfit", "timed_out"]
 
 _SILENT: Final = "The tool failed without saying why."
+_ABOUT_ARGUMENTS: Final = frozenset({FailureKind.INVALID_ARGUMENTS, FailureKind.MALFORMED})
 _EXHAUSTED: Final = "Too many earlier calls that timed out are still running, so this one was not started."
 
 
 def failed(call: Call, kind: FailureKind, text: str, *, error: BaseException | None = None) -> Call:
     """The call, ended by what the model did or by a limit: always answered."""
-    own = call.tool.own_rule if call.tool is not None else None
-    outcome = Outcome(kind=kind, text=text, error=error, repairs=call.repairs)
-    if kind is FailureKind.INVALID_ARGUMENTS and own is not None and not isinstance(own, Unset):
-        text = told(outcome, (own,), call_id=call.id, tool=call.name) or text
-    return call._replace(outcome=Outcome(kind=kind, text=text, error=error, repairs=call.repairs))
+    return _answered(call, Outcome(kind=kind, text=text, error=error, repairs=call.repairs))
+
+
+def _answered(call: Call, outcome: Outcome) -> Call:
+    """The call with an outcome that is always answered; about arguments, in the tool's own words if it has any."""
+    own = call.tool.own_rule if call.tool is not None else UNSET
+    if outcome.kind not in _ABOUT_ARGUMENTS or isinstance(own, Unset):
+        return call._replace(outcome=outcome)
+    text = told(outcome, (own,), call_id=call.id, tool=call.name)
+    if text is None:
+        return call._replace(outcome=outcome)
+    return call._replace(outcome=replace(outcome, text=text), is_told=True)
 
 
 def internal(call: Call, what: str, error: BaseException) -> Call:
@@ -45,7 +53,7 @@ def misfit(what: str, error: BaseException) -> Outcome:
 def governed(call: Call, outcome: Outcome) -> Call:
     """The call with this outcome, in the words of the host's rule, or marked to be raised where no rule tells it."""
     if outcome.kind not in GOVERNED or call.tool is None:
-        return call._replace(outcome=outcome)
+        return _answered(call, outcome)
     text = told(outcome, call.tool.rules, call_id=call.id, tool=call.name)
     if text is None:
         error = as_exception(outcome, call_id=call.id, tool=call.name)

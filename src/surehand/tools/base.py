@@ -13,8 +13,7 @@ from surehand.concurrency import entered_by_sync_door
 from surehand.control import RunConfig, current_runtime
 from surehand.errors import ToolCallError, ToolDefinitionError
 from surehand.messages import AIMessage, ToolMessage
-from surehand.outcomes import FailureKind
-from surehand.policy import UNSET, ToolOptions, mapping, words
+from surehand.policy import ToolOptions, mapping, words
 from surehand.shapes import is_object, is_pair
 from surehand.spec import ResponseFormat, ToolSpec, check_tool_name, snake_case, spec_from_function
 from surehand.tools.export import to_anthropic, to_mcp, to_openai
@@ -227,8 +226,7 @@ def _raise_failure(ended: Call) -> None:
 def _is_told(ended: Call) -> bool:
     """Whether the tool's own rule turned the failure into a text."""
     kind = ended.outcome.kind if ended.outcome else None
-    own = ended.tool.own_rule if ended.tool else UNSET
-    return kind in GOVERNED or (kind in {FailureKind.INVALID_ARGUMENTS, FailureKind.MALFORMED} and bool(own))
+    return ended.is_told or kind in GOVERNED  # of the governed, what no rule tells was raised already
 
 
 def _result(ended: Call) -> Any:
