@@ -56,6 +56,8 @@ class Outcome:
     """Joins the model's text and the developer's log; None for a success."""
     attempts: int = 0
     """How often the body was started."""
+    attempt_errors: tuple[str, ...] = ()
+    """What each attempt that failed and was followed by another failed with: class and message, without secrets."""
     duration_s: float = 0.0
     """Seconds from the first start of the body to its end, waits between attempts included."""
     queued_s: float = 0.0
@@ -80,6 +82,7 @@ class Outcome:
             "text": self.text,
             "error_id": self.error_id,
             "attempts": self.attempts,
+            "attempt_errors": list(self.attempt_errors),
             "duration_s": self.duration_s,
             "queued_s": self.queued_s,
             "repairs": list(self.repairs),

@@ -1,6 +1,6 @@
 """Where threads and event loops meet: the sync door, the worker threads, the clock."""
 
-from surehand.concurrency.clock import SYSTEM_CLOCK, Clock
+from surehand.concurrency.clock import SYSTEM_CLOCK, Clock, Timer
 from surehand.concurrency.doors import (
     entered_by_sync_door,
     finish_without_loop,
@@ -23,6 +23,7 @@ __all__ = [
     "SYSTEM_CLOCK",
     "Clock",
     "Job",
+    "Timer",
     "Workers",
     "WorkersExhausted",
     "deliver_to_loop",

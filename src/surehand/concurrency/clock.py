@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import Protocol
 
-__all__ = ["SYSTEM_CLOCK", "Clock"]
+__all__ = ["SYSTEM_CLOCK", "Clock", "Timer"]
+
+
+class Timer(Protocol):
+    """Something that will happen, unless it is called off."""
+
+    def cancel(self) -> object:
+        """Call it off; once it has happened this does nothing."""
+        ...
 
 
 class Clock(Protocol):
@@ -20,6 +29,10 @@ class Clock(Protocol):
         """Wait."""
         ...
 
+    def call_later(self, seconds: float, act: Callable[[], object]) -> Timer:
+        """Have the running loop call a function later."""
+        ...
+
 
 class _SystemClock:
     def now(self) -> float:
@@ -27,6 +40,9 @@ class _SystemClock:
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
+
+    def call_later(self, seconds: float, act: Callable[[], object]) -> Timer:
+        return asyncio.get_running_loop().call_later(seconds, act)
 
 
 SYSTEM_CLOCK: Clock = _SystemClock()

@@ -112,6 +112,7 @@ def _outcome(form: dict[str, Any]) -> Outcome:
         text=form["text"],
         error_id=form["error_id"],
         attempts=form["attempts"],
+        attempt_errors=tuple(form.get("attempt_errors", ())),
         duration_s=form["duration_s"],
         queued_s=form["queued_s"],
         repairs=tuple(form["repairs"]),

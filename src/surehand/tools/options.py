@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
-from typing import Any, Final, TypedDict
+from typing import Any, Final, Literal, TypedDict
 
 from surehand.errors import OptionError
-from surehand.policy import ErrorRule, RetryPolicy, ToolOptions
+from surehand.policy import CircuitBreaker, ErrorRule, RateLimit, RetryPolicy, ToolOptions
 
 __all__ = ["OPTION_NAMES", "CallOptions", "OptionArguments", "tool_options"]
 
@@ -16,13 +16,19 @@ class CallOptions(TypedDict, total=False):
     """The keywords that say how calls are run; ``ToolOptions`` says what each of them means."""
 
     timeout: float | None
+    idle_timeout: float | None
+    isolation: Literal["thread", "process"]
     retry: RetryPolicy | None
     idempotent: bool
     read_only: bool
     destructive: bool
-    exclusive: bool
+    exclusive: bool | Callable[[Any], Iterable[str]]
     concurrency: int | None
-    requires_approval: bool | Callable[[Mapping[str, Any]], bool]
+    group: str | None
+    rate_limit: RateLimit | None
+    circuit_breaker: CircuitBreaker | None
+    repeat_guard: bool
+    requires_approval: bool | Callable[[Any], bool]
     max_output: int | None
 
 

@@ -1,0 +1,128 @@
+"""Checks of option values: what cannot be meant is refused when it is given, with the value in the words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeGuard
+
+from surehand.errors import OptionError
+
+__all__ = [
+    "are_exceptions",
+    "check_function",
+    "check_methods",
+    "count",
+    "flag",
+    "is_function",
+    "mapping",
+    "seconds",
+    "text",
+    "words",
+]
+
+
+def seconds(option: str, value: object) -> float:
+    """The value as a positive, finite number of seconds.
+
+    Raises:
+        OptionError: The value is not a number above 0.
+    """
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < float("inf"):
+        raise OptionError(
+            option=option, value=value, expected="a number of seconds above 0", remedy="Use None for no limit."
+        )
+    return float(value)
+
+
+def count(option: str, value: object) -> int:
+    """The value as a whole number of at least 1.
+
+    Raises:
+        OptionError: The value is no whole number above 0.
+    """
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise OptionError(
+            option=option, value=value, expected="a whole number of at least 1", remedy="Use None for no limit."
+        )
+    return value
+
+
+def flag(option: str, value: object) -> bool:
+    """The value as a bool; nothing else is taken for one.
+
+    Raises:
+        OptionError: The value is neither True nor False.
+    """
+    if not isinstance(value, bool):
+        raise OptionError(option=option, value=value, expected="True or False")
+    return value
+
+
+def text(option: str, value: object) -> str:
+    """The value as a text that says something.
+
+    Raises:
+        OptionError: The value is no text, or a blank one.
+    """
+    if not isinstance(value, str) or not value.strip():
+        raise OptionError(option=option, value=value, expected="a text that is not blank")
+    return value
+
+
+def words(option: str, value: object) -> tuple[str, ...]:
+    """The value as several texts; None has none.
+
+    Raises:
+        OptionError: The value is one text, or holds something that is none.
+    """
+    if value is None:
+        return ()
+    items: tuple[Any, ...] = (None,)
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        items = tuple(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - any items
+    if not all(isinstance(item, str) for item in items):
+        raise OptionError(option=option, value=value, expected="a list of texts")
+    return items
+
+
+def mapping(option: str, value: object) -> dict[str, Any]:
+    """A copy of the value as a dict; None is an empty one.
+
+    Raises:
+        OptionError: The value is no mapping.
+    """
+    if value is not None and not isinstance(value, Mapping):
+        raise OptionError(option=option, value=value, expected="a mapping or None")
+    return dict(value or {})  # pyright: ignore[reportUnknownArgumentType] - any items
+
+
+def check_function(option: str, value: object) -> None:
+    """Refuse what is neither None nor can be called.
+
+    Raises:
+        OptionError: The value cannot be called.
+    """
+    if value is not None and not callable(value):
+        raise OptionError(option=option, value=value, expected="a function or None")
+
+
+def check_methods(option: str, value: object, *names: str) -> None:
+    """Refuse what is not None and lacks one of the methods.
+
+    Raises:
+        OptionError: A method is missing.
+    """
+    missing = [name for name in names if not callable(getattr(value, name, None))]
+    if value is not None and missing:
+        raise OptionError(option=option, value=value, expected=f"an object with the methods {', '.join(names)}")
+
+
+def are_exceptions(rule: object) -> TypeGuard[type[Exception] | tuple[type[Exception], ...]]:
+    """Whether the value is an exception type, or several of them."""
+    types: tuple[Any, ...] = rule if isinstance(rule, tuple) else (rule,)  # pyright: ignore[reportUnknownVariableType] - any items
+    return bool(types) and all(isinstance(item, type) and issubclass(item, Exception) for item in types)
+
+
+def is_function(rule: object) -> TypeGuard[Callable[[Exception], Any]]:
+    """Whether the value can be called and is no class."""
+    return callable(rule) and not isinstance(rule, type)

@@ -1,0 +1,68 @@
+"""What one run may use up, and when it stops going round in circles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from surehand.errors import OptionError
+from surehand.policy.checks import count, seconds
+
+__all__ = ["Limits", "NoProgress"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What one run may use up; checked before the calls of a turn start. None is no limit.
+
+    Calls beyond a limit are answered ``limit`` and not run; none is dropped silently. A run goes from one human message
+    to the next.
+
+    Example:
+        create_agent(model, tools, limits=Limits(calls=20, seconds=120))
+
+    Raises:
+        OptionError: A limit is no number above 0.
+    """
+
+    turns: int | None = None
+    """How often the model may be asked."""
+    calls: int | None = None
+    """How many calls may be executed."""
+    calls_per_tool: int | None = None
+    """How many calls of any one tool may be executed."""
+    seconds: float | None = None
+    """Seconds from the run's start after which no further call starts."""
+    output_chars: int | None = None
+    """How many characters of results the model may be given."""
+    corrections: int | None = None
+    """How many turns in a row may hold nothing but calls that could not be run (unreadable, unknown, invalid)."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is not None:
+                (seconds if field.name == "seconds" else count)(field.name, value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoProgress:
+    """What happens when the same call brings the same result again and again in one run.
+
+    Raises:
+        OptionError: A number is no whole one above 0, or ``refuse_after`` is not above ``warn_after``.
+    """
+
+    warn_after: int = 2
+    """After so many equal results, the result says that it is the same as before."""
+    refuse_after: int = 4
+    """After so many equal results, the call is answered ``limit`` and not run."""
+    stop_after: int = 3
+    """After so many refusals an agent ends."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            count(field.name, getattr(self, field.name))
+        if self.refuse_after <= self.warn_after:
+            raise OptionError(
+                option="refuse_after", value=self.refuse_after, expected=f"a number above warn_after={self.warn_after}"
+            )
