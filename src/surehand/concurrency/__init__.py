@@ -1,4 +1,4 @@
-"""Where threads and event loops meet: the sync door, the worker threads, the clock."""
+"""Where threads and event loops meet: the sync door, the worker threads, the places to run in, the clock."""
 
 from surehand.concurrency.clock import SYSTEM_CLOCK, Clock, Timer
 from surehand.concurrency.doors import (
@@ -8,6 +8,8 @@ from surehand.concurrency.doors import (
     run_sync,
     run_without_loop,
 )
+from surehand.concurrency.rate import RateWindow
+from surehand.concurrency.slots import Held, Slots
 from surehand.concurrency.workers import (
     Job,
     Workers,
@@ -22,7 +24,10 @@ from surehand.concurrency.workers import (
 __all__ = [
     "SYSTEM_CLOCK",
     "Clock",
+    "Held",
     "Job",
+    "RateWindow",
+    "Slots",
     "Timer",
     "Workers",
     "WorkersExhausted",
