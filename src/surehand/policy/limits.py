@@ -25,17 +25,19 @@ class Limits:
     """
 
     turns: int | None = None
-    """How often the model may be asked."""
+    """How often the model may be asked; an agent's ``max_iterations`` is the same, and the smaller of the two holds."""
     calls: int | None = None
     """How many calls may be executed."""
     calls_per_tool: int | None = None
-    """How many calls of any one tool may be executed."""
+    """How many calls of any one tool may be executed; an agent offers a tool no longer that reached it."""
     seconds: float | None = None
-    """Seconds from the run's start after which no further call starts."""
+    """Seconds from the start of the run, in this process, after which no further call starts."""
     output_chars: int | None = None
-    """How many characters of results the model may be given."""
+    """How many characters of answers the model may be given before no further call starts; the turn that exceeds it is
+    still answered in full."""
     corrections: int | None = None
-    """How many turns in a row may hold nothing but calls that could not be run (unreadable, unknown, invalid)."""
+    """After how many turns in a row that hold nothing but calls which could not be run (unreadable, unknown, invalid,
+    cut off) an agent ends."""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -48,16 +50,19 @@ class Limits:
 class NoProgress:
     """What happens when the same call brings the same result again and again in one run.
 
+    The same tool with the same arguments; a failure is a result too. Turns are counted, so that equal calls of one turn
+    are one, and only since the last new call of another tool that is not ``read_only``: it may have changed something.
+
     Raises:
         OptionError: A number is no whole one above 0, or ``refuse_after`` is not above ``warn_after``.
     """
 
     warn_after: int = 2
-    """After so many equal results, the result says that it is the same as before."""
+    """From so many equal results on, a note below the result tells the model."""
     refuse_after: int = 4
     """After so many equal results, the call is answered ``limit`` and not run."""
     stop_after: int = 3
-    """After so many refusals an agent ends."""
+    """After so many turns with such a refusal, in which nothing else succeeded, an agent ends."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

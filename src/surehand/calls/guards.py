@@ -1,0 +1,248 @@
+"""What keeps a run from using up too much, and from going round in circles: decided before the calls of a turn start.
+
+Limits come last. A call that a guard answers from what is known needs nothing of the budget, and of a turn of eight
+calls with six left the first six that can run do run.
+
+A result is only the same for nothing if nothing happened meanwhile. A model that runs the tests after each change of
+the code gets on, though the tests fail in the same words each time: so results are counted since the last new call of
+a tool that may have changed something.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import takewhile
+from typing import Any, Final, Literal, TypeAlias
+
+from surehand.calls.call import Call
+from surehand.calls.endings import failed
+from surehand.calls.history import NOT_EXECUTED, NOTE, REPEATED, STUCK, History, PastCall, result_of
+from surehand.calls.journal import digest_of
+from surehand.calls.rendered import Rendered
+from surehand.calls.table import RegisteredTool, ToolTable
+from surehand.calls.text import shorten
+from surehand.concurrency import Clock
+from surehand.outcomes import FailureKind
+from surehand.policy import Limits, NoProgress
+
+__all__ = ["Guard", "SpentLimit", "spent_limit"]
+
+SpentLimit: TypeAlias = Literal["turns", "calls", "seconds", "output_chars"]
+"""The limits that, once they are reached, end every further call of the run; named as in ``Limits``."""
+
+_KNOWN_RESULT: Final = 2_000
+"""The most characters of an earlier result that are repeated; the model has been given it before."""
+_NO_RESULT: Final = frozenset({FailureKind.LIMIT, FailureKind.SKIPPED, FailureKind.CANCELLED, FailureKind.EXPIRED})
+"""The answers to calls that came to nothing which could be the same again."""
+
+_Stop: TypeAlias = tuple[FailureKind, str]
+"""Why a call does not run, and the words for the model."""
+
+
+def spent_limit(limits: Limits, history: History, *, seconds: float) -> SpentLimit | None:
+    """The first limit that leaves nothing for a further call; None while there is something left.
+
+    Args:
+        limits: The limits.
+        history: What was called.
+        seconds: How long the run has been going on.
+    """
+    if limits.turns is not None and history.turn > limits.turns:
+        return "turns"
+    if limits.seconds is not None and seconds >= limits.seconds:
+        return "seconds"
+    if limits.output_chars is not None and history.output_chars >= limits.output_chars:
+        return "output_chars"
+    if limits.calls is not None and history.executed >= limits.calls:
+        return "calls"
+    return None
+
+
+class Guard:
+    """The limits and guards of one turn; made anew for each.
+
+    Args:
+        table: The tools of the turn.
+        limits: None for no limits.
+        no_progress: None where the same result may come as often as it likes.
+        history: What was called in the run before, and in this turn.
+        clock: The host's clock.
+        started: When the run began, by that clock.
+    """
+
+    def __init__(
+        self,
+        *,
+        table: ToolTable,
+        limits: Limits | None,
+        no_progress: NoProgress | None,
+        history: History,
+        clock: Clock,
+        started: float,
+    ) -> None:
+        self._table = table
+        self._limits = limits
+        self._no_progress = no_progress
+        self._history = history
+        self._clock = clock
+        self._started = started
+        self._admitted = Counter[str]()
+
+    def check(self, call: Call) -> Call:
+        """The call as it may run, or ended by what keeps it from running.
+
+        To be asked for each call of the turn that could run, in call order, before the first of them starts.
+        """
+        tool = call.tool
+        if tool is None or call.outcome is not None:
+            return call
+        earlier = self._same_before(tool, call.arguments)
+        stop = self._stuck(earlier) or self._repeated(tool, earlier) or self._beyond(tool)
+        if stop is not None:
+            return failed(call, *stop)
+        self._admitted[tool.spec.name] += 1
+        return call
+
+    def after(self, call: Call) -> Call:
+        """The call with a note below its result, where the run has come to this result before."""
+        if self._no_progress is None or call.tool is None or call.rendered is None or call.outcome is None:
+            return call
+        if call.outcome.kind in _NO_RESULT:
+            return call
+        sent = call.raw if call.outcome.kind is FailureKind.MALFORMED else call.arguments
+        times = 1 + self._times(self._same_before(call.tool, sent), result_of(call.rendered.content))
+        if times < self._no_progress.warn_after:
+            return call
+        return call._replace(rendered=_noted(call.rendered, _note(times)))
+
+    def spent(self) -> SpentLimit | None:
+        """The limit that leaves nothing for any further call of the run; None while there is something left."""
+        if self._limits is None:
+            return None
+        return spent_limit(self._limits, self._history, seconds=self._clock.now() - self._started)
+
+    def is_used_up(self, tool: str) -> bool:
+        """Whether this tool has been executed as often as one tool may."""
+        most = None if self._limits is None else self._limits.calls_per_tool
+        return most is not None and self._executed[tool] + self._admitted[tool] >= most
+
+    def _stuck(self, earlier: Sequence[PastCall]) -> _Stop | None:
+        """Refuse a call that came to the same result again and again."""
+        rule = self._no_progress
+        results = [past for past in earlier if past.kind not in _NO_RESULT]
+        if rule is None or not results:
+            return None
+        times = self._times(results, results[-1].result)
+        if times < rule.refuse_after:
+            return None
+        text = (
+            f"{STUCK}with these arguments it has come to the same result {times} times in this run. "
+            "Change the arguments, use another tool, or answer with what you have."
+        )
+        return FailureKind.LIMIT, text
+
+    def _repeated(self, tool: RegisteredTool, earlier: Sequence[PastCall]) -> _Stop | None:
+        """Answer a call that was made before with what it came to, unless the model insists on it."""
+        if tool.may_run_twice or not tool.options.repeat_guard:
+            return None
+        done = (past for past in reversed(earlier) if past.kind is None or past.is_executed or past.is_repeat)
+        last = next(done, None)
+        if last is None or last.kind is not None:  # the first time, after a failure, or insisted on
+            return None
+        text = (
+            f"{REPEATED}you made this very call before in this run, and its answer is below. "
+            f"To have it executed a second time, send the very same call once more.\n\n"
+            f"{shorten(last.result, _KNOWN_RESULT)}"
+        )
+        return FailureKind.SKIPPED, text
+
+    def _beyond(self, tool: RegisteredTool) -> _Stop | None:
+        """Refuse a call that a limit leaves no room for."""
+        limits, name = self._limits, tool.spec.name
+        if limits is None:
+            return None
+        spent = self.spent()
+        if spent is None and limits.calls is not None:
+            is_full = self._history.executed + self._admitted.total() >= limits.calls
+            spent = "calls" if is_full else None
+        if spent is not None:
+            return FailureKind.LIMIT, f"{NOT_EXECUTED}{_reached(limits, spent)} Answer with what you have."
+        if self.is_used_up(name):
+            reached = f"the limit of {limits.calls_per_tool:,} calls of {name!r} in this run is reached."
+            return FailureKind.LIMIT, f"{NOT_EXECUTED}{reached} Use another tool, or answer with what you have."
+        return None
+
+    def _same_before(self, tool: RegisteredTool, arguments: Any) -> list[PastCall]:
+        """The same call in earlier turns: the same tool with the same arguments."""
+        candidates = self._by_tool.get(tool.spec.name)
+        if candidates is None:
+            return []
+        digest = digest_of(arguments)
+        return [past for past in candidates if past.turn < self._history.turn and past.digest == digest]
+
+    def _times(self, earlier: Sequence[PastCall], result: str) -> int:
+        """In how many turns up to now the call came to this result, since something may have changed."""
+        by_turn = {past.turn: past.result for past in earlier if past.kind not in _NO_RESULT}
+        turns = list(takewhile(lambda turn: by_turn[turn] == result, reversed(by_turn)))
+        if not turns:
+            return 0
+        changed = self._last_change(earlier[0])
+        return sum(turn > changed for turn in turns)
+
+    def _last_change(self, own: PastCall) -> int:
+        """The newest turn in which another call, one that was new, may have changed something; 0 without one."""
+        known, newest = {self._key(own)}, 0
+        for past in self._history.calls:
+            if past.kind is not None or self._key(past) in known:
+                continue
+            known.add(self._key(past))
+            tool = self._table.find(past.name)
+            if tool is not None and not tool.options.read_only:
+                newest = past.turn
+        return newest
+
+    def _key(self, past: PastCall) -> tuple[str, str]:
+        return self._name(past), past.digest
+
+    def _name(self, past: PastCall) -> str:
+        tool = self._table.find(past.name)
+        return past.name if tool is None else tool.spec.name
+
+    @cached_property
+    def _by_tool(self) -> dict[str, list[PastCall]]:
+        by_tool: dict[str, list[PastCall]] = {}
+        for past in self._history.calls:
+            by_tool.setdefault(self._name(past), []).append(past)
+        return by_tool
+
+    @cached_property
+    def _executed(self) -> Counter[str]:
+        return Counter(self._name(past) for past in self._history.calls if past.is_executed)
+
+
+def _reached(limits: Limits, spent: SpentLimit) -> str:
+    match spent:
+        case "turns":
+            limit = f"{limits.turns:,} turns"
+        case "calls":
+            limit = f"{limits.calls:,} calls"
+        case "seconds":
+            limit = f"{limits.seconds:g} seconds"
+        case "output_chars":
+            limit = f"{limits.output_chars:,} characters of results"
+    return f"the limit of {limit} for this run is reached."
+
+
+def _note(times: int) -> str:
+    return (
+        f"{NOTE}it has come {times} times now. To get on, change the arguments, use another tool, "
+        "or answer with what you have.]"
+    )
+
+
+def _noted(rendered: Rendered, note: str) -> Rendered:
+    if isinstance(rendered.content, str):
+        return rendered._replace(content=f"{rendered.content}\n\n{note}")
+    return rendered._replace(content=[*rendered.content, {"type": "text", "text": note}])

@@ -1,0 +1,218 @@
+"""What was called before in a run, read from nothing but the conversation.
+
+Limits and guards have to hold across checkpoints, processes and programs, and for conversations that were kept as a
+provider's own payload. So nothing is counted on the side: what a run did is what its messages say. Answers of ours
+carry an outcome. Others are a text and perhaps an error flag, and for those the beginnings of our own sentences tell a
+call that was refused from one that ran. A call of which nothing is known counts as executed: a limit may then end a run
+too early, and never too late.
+
+A run goes from one human message to the next.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from surehand.calls.journal import digest_of
+from surehand.messages import AIMessage, HumanMessage, Message, ToolCall, ToolMessage
+from surehand.outcomes import FailureKind
+from surehand.shapes import mapping_of
+
+__all__ = ["NOTE", "NOT_EXECUTED", "REPEATED", "STUCK", "History", "PastCall", "past_calls", "result_of"]
+
+NOT_EXECUTED: Final = "The call was not executed: "
+"""How the answer to a call begins that a limit or a circuit breaker kept from running."""
+STUCK: Final = "The call was refused: "
+"""How the answer to a call begins that would only have brought the same result once more."""
+REPEATED: Final = "The call was not executed again: "
+"""How the answer to a call begins that was made before, word for word."""
+NOTE: Final = "[The same result as before: "
+"""How the note begins that stands below a result which the model was given before."""
+
+_OPENINGS: Final[tuple[tuple[str, FailureKind], ...]] = (
+    (NOT_EXECUTED, FailureKind.LIMIT),
+    (STUCK, FailureKind.LIMIT),
+    (REPEATED, FailureKind.SKIPPED),
+    ("The call was not executed. ", FailureKind.DENIED),
+    ("Your reply was cut off by ", FailureKind.TRUNCATED),
+    ("There is no tool named ", FailureKind.UNKNOWN_TOOL),
+    ("The arguments are not one JSON object: ", FailureKind.MALFORMED),
+    ("Invalid arguments for tool ", FailureKind.INVALID_ARGUMENTS),
+)
+"""What our answers begin with; a payload keeps nothing of them but the text."""
+_ERROR_ID: Final = re.compile(r" ?\[error [0-9a-f]{8}\]")
+
+_NEVER_RAN: Final = frozenset(
+    {
+        FailureKind.TRUNCATED,
+        FailureKind.MALFORMED,
+        FailureKind.UNKNOWN_TOOL,
+        FailureKind.DENIED,
+        FailureKind.EXPIRED,
+        FailureKind.LIMIT,
+        FailureKind.SKIPPED,
+    }
+)
+_MAY_HAVE_RUN: Final = frozenset({FailureKind.TIMEOUT, FailureKind.CANCELLED, FailureKind.UNKNOWN_OUTCOME})
+_TO_CORRECT: Final = frozenset(
+    {FailureKind.TRUNCATED, FailureKind.MALFORMED, FailureKind.UNKNOWN_TOOL, FailureKind.INVALID_ARGUMENTS}
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PastCall:
+    """A call of the run that has an answer."""
+
+    name: str
+    """As the model spelled it."""
+    arguments: Any
+    """The object they are; as they came where they are none."""
+    turn: int
+    """The turn that it was made in, from 1 within the run."""
+    kind: FailureKind | None
+    """Why it failed; None for a success, and where nothing says that it was none."""
+    is_executed: bool
+    """Whether its body was started, or may have been."""
+    answer: ToolMessage
+
+    @cached_property
+    def digest(self) -> str:
+        """The same for the same arguments, whatever the order of their keys."""
+        return digest_of(self.arguments)
+
+    @cached_property
+    def result(self) -> str:
+        """The answer as it can be compared with another."""
+        return result_of(self.answer.content)
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether it was refused because it had brought the same result again and again."""
+        return self.kind is FailureKind.LIMIT and self.answer.text.startswith(STUCK)
+
+    @property
+    def is_repeat(self) -> bool:
+        """Whether it was answered with the result of an earlier call."""
+        return self.kind is FailureKind.SKIPPED and self.answer.text.startswith(REPEATED)
+
+
+@dataclass(frozen=True)
+class History:
+    """The answered calls of a run up to now."""
+
+    calls: tuple[PastCall, ...] = ()
+    """In the order of their answers."""
+    turn: int = 0
+    """The number of the newest turn, from 1; its calls may be answered in part, or not at all."""
+
+    @cached_property
+    def executed(self) -> int:
+        """How many calls were executed."""
+        return sum(call.is_executed for call in self.calls)
+
+    @cached_property
+    def output_chars(self) -> int:
+        """How many characters of answers the model was given."""
+        return sum(len(call.answer.text) for call in self.calls)
+
+    @property
+    def corrections(self) -> int:
+        """How many turns in a row, up to the newest, held nothing but calls that the model has to correct."""
+        is_wrong: dict[int, bool] = {}
+        for call in self.calls:
+            is_wrong[call.turn] = is_wrong.get(call.turn, True) and call.kind in _TO_CORRECT
+        turn = self.turn
+        while is_wrong.get(turn, False):
+            turn -= 1
+        return self.turn - turn
+
+    @property
+    def stuck_turns(self) -> int:
+        """In how many turns a call was refused for bringing nothing new, and no other call succeeded."""
+        got_on = {call.turn for call in self.calls if call.kind is None}
+        return len({call.turn for call in self.calls if call.is_stuck} - got_on)
+
+    @property
+    def is_stuck_failing(self) -> bool:
+        """Whether the newest call that was refused for bringing nothing new had failed before."""
+        stuck = next((call for call in reversed(self.calls) if call.is_stuck), None)
+        return stuck is not None and any(
+            call.is_executed and call.kind is not None and call.name == stuck.name and call.digest == stuck.digest
+            for call in self.calls
+        )
+
+
+def past_calls(messages: Sequence[Message]) -> History:
+    """The calls of the current run that are answered, those of the newest AI message included.
+
+    Args:
+        messages: The conversation, oldest first.
+    """
+    turn = 0
+    open_calls: dict[str, tuple[ToolCall, int]] = {}
+    calls: list[PastCall] = []
+    for message in _of_run(messages):
+        if isinstance(message, AIMessage):
+            turn += 1
+            # Providers use an id again in a later turn: an answer belongs to the newest call of its id.
+            for call in message.tool_calls:
+                open_calls[call["id"]] = (call, turn)
+        elif isinstance(message, ToolMessage) and message.tool_call_id in open_calls:
+            call, made = open_calls.pop(message.tool_call_id)
+            calls.append(_past(call, made, message))
+    return History(tuple(calls), turn)
+
+
+def _of_run(messages: Sequence[Message]) -> Iterator[Message]:
+    """The messages after the newest human one."""
+    start = len(messages)
+    while start and not isinstance(messages[start - 1], HumanMessage):
+        start -= 1
+    return iter(messages[start:])
+
+
+def _past(call: ToolCall, turn: int, answer: ToolMessage) -> PastCall:
+    kind = _kind_told(answer) if answer.outcome is None else answer.outcome.kind
+    attempts = 1 if answer.outcome is None else answer.outcome.attempts
+    is_wrong = answer.outcome is None and kind is FailureKind.INVALID_ARGUMENTS
+    return PastCall(
+        name=call["name"],
+        arguments=call["args"],
+        turn=turn,
+        kind=kind,
+        is_executed=kind not in _NEVER_RAN and not is_wrong and (attempts > 0 or kind in _MAY_HAVE_RUN),
+        answer=answer,
+    )
+
+
+def _kind_told(answer: ToolMessage) -> FailureKind | None:
+    """What the text of an answer says of how the call ended."""
+    text = answer.text
+    for opening, kind in _OPENINGS:
+        if text.startswith(opening):
+            return kind
+    return FailureKind.EXCEPTION if answer.status == "error" or _ERROR_ID.search(text) else None
+
+
+def result_of(content: str | Sequence[str | dict[str, Any]]) -> str:
+    """A result as it can be compared with another: without a note of ours, and without what differs in each error."""
+    if isinstance(content, str):
+        return _plain(content)
+    blocks = [block for block in content if not _is_note(block)]
+    if all(isinstance(block, str) or block.get("type") == "text" for block in blocks):
+        return _plain("".join(block if isinstance(block, str) else str(block.get("text")) for block in blocks))
+    return digest_of(blocks)
+
+
+def _plain(text: str) -> str:
+    own, mark, _ = text.rpartition(NOTE)
+    return _ERROR_ID.sub("", own if mark else text).rstrip()
+
+
+def _is_note(block: str | dict[str, Any]) -> bool:
+    text = mapping_of(block).get("text")
+    return isinstance(text, str) and text.startswith(NOTE)
