@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         ToolCallError,
         ToolDefinitionError,
         ToolException,
+        ToolTimedOut,
         UsageError,
     )
     from surehand.graph import CompiledGraph, MessagesState, StateGraph
@@ -75,7 +76,7 @@ if TYPE_CHECKING:
         tools_condition,
     )
     from surehand.outcomes import FailureKind, Outcome
-    from surehand.policy import RetryPolicy, ToolOptions
+    from surehand.policy import RetryPolicy, Tell, ToolOptions
     from surehand.spec import InjectedState, InjectedStore, InjectedToolArg, InjectedToolCallId, ToolContext
     from surehand.stores import InMemoryStore, Store
     from surehand.tools import BaseTool, Tool, tool
@@ -137,6 +138,7 @@ __all__ = [
     "StoreError",
     "SurehandError",
     "SystemMessage",
+    "Tell",
     "Tool",
     "ToolCall",
     "ToolCallError",
@@ -147,6 +149,7 @@ __all__ = [
     "ToolNode",
     "ToolOptions",
     "ToolReturn",
+    "ToolTimedOut",
     "TranscriptProblem",
     "UsageError",
     "ValidationNode",
@@ -174,7 +177,7 @@ _HOMES: Final = {
         "ApprovalRequired Complaint GraphDefinitionError GraphRecursionError InputError InvalidArguments "
         "MalformedArguments MissingExtraError ModelError ModelRetry NodeError OptionError RoutingError "
         "RunError ScriptExhausted StoreError SurehandError ToolCallError ToolDefinitionError ToolException "
-        "UsageError "
+        "ToolTimedOut UsageError "
     ),
     "surehand.graph": "CompiledGraph MessagesState StateGraph",
     "surehand.messages": (
@@ -185,7 +188,7 @@ _HOMES: Final = {
     "surehand.models": "ChatAnthropic ChatModel ChatOpenAI LocalModel Nudge init_chat_model",
     "surehand.nodes": "FunctionNode ToolNode ValidationNode arun_tool_calls run_tool_calls tools_condition",
     "surehand.outcomes": "FailureKind Outcome",
-    "surehand.policy": "RetryPolicy ToolOptions",
+    "surehand.policy": "RetryPolicy Tell ToolOptions",
     "surehand.spec": "InjectedState InjectedStore InjectedToolArg InjectedToolCallId ToolContext",
     "surehand.stores": "InMemoryStore Store",
     "surehand.tools": "BaseTool Tool tool",

@@ -14,6 +14,7 @@
     │   │   └── ModelRetry         the arguments are to be corrected by the model
     │   ├── ApprovalRequired       raised by a tool body: a human has to agree first
     │   ├── ToolCallError          a call failed without an exception of its own
+    │   │   └── ToolTimedOut       it did not end in time                              (also TimeoutError)
     │   ├── NodeError              a node broke its contract
     │   ├── RoutingError           a graph was sent to a node it does not have
     │   ├── GraphRecursionError    a graph ran out of steps                            (also RecursionError)
@@ -55,6 +56,7 @@ __all__ = [
     "ToolCallError",
     "ToolDefinitionError",
     "ToolException",
+    "ToolTimedOut",
     "UsageError",
     "shown",
 ]
@@ -324,6 +326,12 @@ class ToolCallError(RunError):
             kind=kind,
             text=text,
         )
+
+
+class ToolTimedOut(ToolCallError, TimeoutError):
+    """A call did not end in time, and its failures are to be raised."""
+
+    code = "tool_timed_out"
 
 
 class NodeError(RunError):

@@ -177,7 +177,7 @@ def test_N4_a_retryable_failure_is_tried_again_without_the_model() -> None:
     [
         (ToolException("no", retryable=False), "tool_error"),
         (ValueError("no"), "exception"),
-        (TimeoutError("no"), "exception"),
+        (TimeoutError("no"), "timeout"),
     ],
 )
 def test_N4_no_other_failure_is_tried_again(error: Exception, kind: str) -> None:

@@ -29,6 +29,7 @@ from surehand.errors import (
     ToolCallError,
     ToolDefinitionError,
     ToolException,
+    ToolTimedOut,
     UsageError,
     shown,
 )
@@ -91,6 +92,12 @@ EXAMPLES: list[tuple[SurehandError, type[Exception], str, str]] = [
         ToolCallError(call_id="c1", tool="add", kind="timeout", text="too slow"),
         RunError,
         "tool_call_error",
+        "The call 'c1' of tool 'add' failed (timeout): too slow",
+    ),
+    (
+        ToolTimedOut(call_id="c1", tool="add", kind="timeout", text="too slow"),
+        TimeoutError,
+        "tool_timed_out",
         "The call 'c1' of tool 'add' failed (timeout): too slow",
     ),
     (

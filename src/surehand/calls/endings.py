@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import uuid
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from surehand.calls.call import Call
-from surehand.calls.redact import describe_exception
+from surehand.calls.causes import causes_of, has_author_words, kind_of, words_of
+from surehand.calls.render import render_value
 from surehand.calls.rules import GOVERNED, as_exception, told
-from surehand.concurrency import WorkersExhausted
-from surehand.errors import ApprovalRequired, ModelRetry, ToolException
+from surehand.calls.text import MAX_LISTED, listed
+from surehand.calls.watch import OutOfTime
+from surehand.errors import ToolException
 from surehand.outcomes import FailureKind, Outcome
-from surehand.policy import UNSET, Unset
+from surehand.policy import UNSET, ErrorRules, Unset
 
-__all__ = ["classify", "failed", "governed", "internal", "misfit", "timed_out"]
+__all__ = ["classify", "failed", "governed", "internal", "misfit", "timed_out", "with_partial_output"]
 
-_SILENT: Final = "The tool failed without saying why."
+MAX_PARTIAL_OUTPUT: Final = 4_000
+"""The most characters of what a failed body had produced that the model is told."""
 _ABOUT_ARGUMENTS: Final = frozenset({FailureKind.INVALID_ARGUMENTS, FailureKind.MALFORMED})
-_EXHAUSTED: Final = "Too many earlier calls that timed out are still running, so this one was not started."
 
 
 def failed(call: Call, kind: FailureKind, text: str, *, error: BaseException | None = None) -> Call:
@@ -29,10 +32,10 @@ def failed(call: Call, kind: FailureKind, text: str, *, error: BaseException | N
 
 def _answered(call: Call, outcome: Outcome) -> Call:
     """The call with an outcome that is always answered; about arguments, in the tool's own words if it has any."""
-    own = call.tool.own_rule if call.tool is not None else UNSET
+    own = call.tool.rules.own if call.tool is not None else UNSET
     if outcome.kind not in _ABOUT_ARGUMENTS or isinstance(own, Unset):
         return call._replace(outcome=outcome)
-    text = told(outcome, (own,), call_id=call.id, tool=call.name)
+    text = told(call, outcome, ErrorRules(own=own))
     if text is None:
         return call._replace(outcome=outcome)
     return call._replace(outcome=replace(outcome, text=text), is_told=True)
@@ -54,52 +57,49 @@ def governed(call: Call, outcome: Outcome) -> Call:
     """The call with this outcome, in the words of the host's rule, or marked to be raised where no rule tells it."""
     if outcome.kind not in GOVERNED or call.tool is None:
         return _answered(call, outcome)
-    text = told(outcome, call.tool.rules, call_id=call.id, tool=call.name)
+    text = told(call, outcome, call.tool.rules)
     if text is None:
-        error = as_exception(outcome, call_id=call.id, tool=call.name)
-        return call._replace(outcome=outcome, raises=error)
+        return call._replace(outcome=outcome, raises=as_exception(call, outcome))
     if text != outcome.text:
         outcome = replace(outcome, text=text)
     return call._replace(outcome=outcome)
 
 
 def classify(call: Call, error: BaseException) -> Outcome:
-    """The outcome that an exception of the body stands for."""
-    match error:
-        case ToolException():
-            kind = FailureKind.INVALID_ARGUMENTS if isinstance(error, ModelRetry) else FailureKind.TOOL_ERROR
-            return _said(kind, error, retryable=error.retryable)
-        case ApprovalRequired():
-            return _said(FailureKind.DENIED, error)
-        case WorkersExhausted():
-            return Outcome(kind=FailureKind.LIMIT, text=_EXHAUSTED)
-        case asyncio.CancelledError():
-            return _unexpected(FailureKind.CANCELLED, "The tool cancelled itself.", error)
-        case _:
-            text = describe_exception(error, call.turn.redactor(call))
-            return _unexpected(FailureKind.EXCEPTION, text, error)
+    """The outcome that an exception of the body stands for; of an exception group, what its causes stand for."""
+    causes = causes_of(error)
+    kind = kind_of(causes)
+    redactor = call.turn.redactor(call)
+    text = listed([words_of(cause, redactor) for cause in causes[:MAX_LISTED]], total=len(causes))
+    if kind is FailureKind.LIMIT:
+        return Outcome(kind=kind, text=text)
+    if all(map(has_author_words, causes)):
+        is_retryable = all(isinstance(cause, ToolException) and cause.retryable for cause in causes)
+        return Outcome(kind=kind, text=text, error=error, error_id=new_error_id(), retryable=is_retryable)
+    return _unexpected(kind, text, error)
 
 
-def timed_out(seconds: float, *, is_still_running: bool, error: BaseException | None = None) -> Outcome:
-    """The outcome of a body that did not end in time; ``error`` is what it raised when it was stopped."""
-    fate = "It may still be running, and may still have an effect." if is_still_running else "It was stopped."
-    return _unexpected(FailureKind.TIMEOUT, f"The tool did not answer within {seconds:g} seconds. {fate}", error)
+def timed_out(late: OutOfTime) -> Outcome:
+    """The outcome of a body that did not end in time."""
+    what = "gave no sign of life for" if late.is_idle else "did not answer within"
+    fate = "It may still be running, and may still have an effect." if late.is_still_running else "It was stopped."
+    own = late.__cause__
+    error = None if own is None or isinstance(own, asyncio.CancelledError | TimeoutError) else own
+    return _unexpected(FailureKind.TIMEOUT, f"The tool {what} {late.seconds:g} seconds. {fate}", error)
+
+
+def with_partial_output(call: Call, failure: Outcome, items: list[Any]) -> Outcome:
+    """The failure, with what the body had produced by then; the words of a tool's author stay as they are."""
+    if not items or failure.text is None or failure.kind not in {FailureKind.TIMEOUT, FailureKind.EXCEPTION}:
+        return failure
+    content = render_value(list(items), max_output=MAX_PARTIAL_OUTPUT).content
+    shown = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+    return replace(failure, text=f"{failure.text} Its output until then: {call.turn.redactor(call).text(shown)}")
 
 
 def new_error_id() -> str:
     """Eight characters that join the model's text and the developer's log."""
     return uuid.uuid4().hex[:8]
-
-
-def _said(kind: FailureKind, error: Exception, *, retryable: bool = False) -> Outcome:
-    return Outcome(kind=kind, text=_words(error), error=error, error_id=new_error_id(), retryable=retryable)
-
-
-def _words(error: Exception) -> str:
-    try:
-        return str.__str__(str(error)).strip() or _SILENT
-    except Exception:  # noqa: BLE001 - the exception's own code
-        return _SILENT
 
 
 def _unexpected(kind: FailureKind, text: str, error: BaseException | None) -> Outcome:

@@ -18,17 +18,15 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 from urllib.parse import quote
 
-from surehand.calls.text import shorten, well_formed, without_links
+from surehand.calls.text import MAX_LISTED, listed, shorten, well_formed, without_links
 
-__all__ = ["REDACTED", "Redactor", "describe_exception", "is_secret_name", "leaf_errors"]
+__all__ = ["MAX_DESCRIPTION", "REDACTED", "Redactor", "describe_exception", "is_secret_name", "leaf_errors"]
 
 REDACTED: Final = "[redacted]"
 MIN_SECRET_LENGTH: Final = 8
 """Environment values shorter than this are no secrets: ``DEBUG_KEY=1`` must not blank every 1."""
 MAX_DESCRIPTION: Final = 2_000
 """The most characters of an exception that a model is told."""
-MAX_LEAVES: Final = 5
-"""The most causes of an exception group that a model is told of."""
 MAX_READ: Final = 200_000
 """The most characters of a message that are searched; of a longer one the head and the tail."""
 
@@ -53,19 +51,24 @@ class Redactor:
     """Replaces secrets, host paths, frames and addresses by ``[redacted]``.
 
     Args:
-        secrets: Values to hide wherever they stand, also quoted, URL-quoted or escaped. Blank ones are ignored.
+        secrets: Values to hide wherever they stand, also quoted, URL-quoted or escaped. Blank ones are ignored. They
+            are gone through when the first text is to be redacted, and not before: most calls have none.
         environ: Where to look for values whose name says secret; None for the environment of the process, which is
             read anew for every text, so that a key that is set later is hidden too.
     """
 
-    __slots__ = ("_environ", "_own")
+    __slots__ = ("_environ", "_own", "_secrets")
 
     def __init__(self, secrets: Iterable[str] = (), *, environ: Mapping[str, str] | None = None) -> None:
-        self._own = _any_of(secret for secret in secrets if secret.strip())
+        self._secrets: Iterable[str] | None = secrets
+        self._own: re.Pattern[str] | None = None
         self._environ = _process_environment if environ is None else _Environment(lambda: environ)
 
     def text(self, text: str) -> str:
         """The text without secrets; time proportional to its length."""
+        if self._secrets is not None:
+            self._own = _any_of(secret for secret in self._secrets if secret.strip())
+            self._secrets = None
         for known in (self._own, self._environ.secrets()):
             if known is not None:
                 text = known.sub(REDACTED, text)
@@ -232,12 +235,8 @@ def describe_exception(error: BaseException, redactor: Redactor) -> str:
     developer's, and left out.
     """
     leaves = leaf_errors(error)
-    told = [_described(leaf, redactor) for leaf in leaves[:MAX_LEAVES]]
-    if len(told) == 1 and len(leaves) == 1:
-        return told[0]
-    more = [f"and {len(leaves) - MAX_LEAVES} more"] if len(leaves) > MAX_LEAVES else []
-    listed = "\n".join(f"- {line}" for line in (*told, *more))
-    return shorten(f"{len(leaves)} errors:\n{listed}", MAX_DESCRIPTION, advice="")
+    told = [_described(leaf, redactor) for leaf in leaves[:MAX_LISTED]]
+    return shorten(listed(told, total=len(leaves)), MAX_DESCRIPTION, advice="")
 
 
 def leaf_errors(error: BaseException, *, limit: int = 1_000) -> list[BaseException]:

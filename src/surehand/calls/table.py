@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from surehand.errors import OptionError, ToolDefinitionError
-from surehand.policy import DEFAULT_OPTIONS, UNSET, ErrorRule, ToolOptions, Unset
+from surehand.policy import DEFAULT_OPTIONS, ErrorRules, RateLimit, ToolOptions
 from surehand.spec import ToolSpec, wire_name
 
 __all__ = ["RegisteredTool", "ToolTable"]
@@ -26,12 +26,24 @@ class RegisteredTool:
     spec: ToolSpec
     options: ToolOptions
     """Complete: nothing is unset."""
-    rules: tuple[ErrorRule, ...]
-    """What becomes of an exception, the first rule that has an answer; the last one's silence raises it."""
-    own_rule: ErrorRule | Unset
-    """The tool's own rule, which also covers argument errors."""
+    rules: ErrorRules
+    """What becomes of an exception; the tool's own rule also covers argument errors."""
     injected: frozenset[str]
     """Names of parameters that the model cannot set."""
+
+    @property
+    def needs_place(self) -> bool:
+        """Whether its calls may have to wait for one another."""
+        options = self.options
+        limits = (options.concurrency, options.group, options.rate_limit)
+        return callable(options.exclusive) or any(isinstance(limit, int | str | RateLimit) for limit in limits)
+
+    @property
+    def needs_loop(self) -> bool:
+        """Whether its calls need an event loop even where they are called alone, from synchronous code."""
+        options = self.options
+        is_apart = options.isolation == "process" or isinstance(options.idle_timeout, float | int)
+        return self.spec.body.is_async or is_apart or self.needs_place
 
     @property
     def may_run_twice(self) -> bool:
@@ -118,17 +130,15 @@ class ToolTable:
 
 
 def _registered(spec: ToolSpec, weakest: ToolOptions, override: ToolOptions) -> RegisteredTool:
-    own = spec.options.handle_tool_errors
-    rules: tuple[ErrorRule | Unset, ...]
-    if override.handle_tool_errors is not UNSET:
-        rules = (override.handle_tool_errors,)
-    else:
-        rules = (own, weakest.handle_tool_errors)
+    rules = ErrorRules(
+        override=override.handle_tool_errors,
+        own=spec.options.handle_tool_errors,
+        node=weakest.handle_tool_errors,
+    )
     return RegisteredTool(
         spec=spec,
         options=override.over(spec.options, weakest),
-        rules=tuple(rule for rule in rules if not isinstance(rule, Unset)),
-        own_rule=own,
+        rules=rules,
         injected=spec.body.reserved | {injection.parameter for injection in spec.body.injections},
     )
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
-__all__ = ["REPLACEMENT", "shorten", "well_formed", "without_links"]
+__all__ = ["MAX_LISTED", "REPLACEMENT", "listed", "shorten", "well_formed", "without_links"]
 
 REPLACEMENT: Final = "\ufffd"
 """What stands for a character that cannot be sent."""
+MAX_LISTED: Final = 20
+"""The most errors of one call that a model is told of."""
 
 
 _LINK: Final = re.compile(r"\n[ \t]*For further information visit https?://\S+")
@@ -35,6 +38,20 @@ def well_formed(text: str) -> str:
 def without_links(text: str) -> str:
     """The text without the lines that point to pydantic's documentation: they cost a model tokens for nothing."""
     return _LINK.sub("", text)
+
+
+def listed(texts: Sequence[str], *, total: int) -> str:
+    """Texts of errors as a list of at most ``MAX_LISTED``, a single one as it is.
+
+    Args:
+        texts: The texts, at least as many as are listed.
+        total: How many errors there are.
+    """
+    if total == 1:
+        return texts[0]
+    more = [f"and {total - MAX_LISTED} more"] if total > MAX_LISTED else []
+    lines = "\n".join(f"- {text}" for text in (*texts[:MAX_LISTED], *more))
+    return f"{total} errors:\n{lines}"
 
 
 def shorten(text: str, limit: int, *, advice: str = "Ask for a smaller part to see the rest.") -> str:

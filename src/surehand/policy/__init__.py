@@ -11,13 +11,15 @@ from surehand.policy.checks import (
     mapping,
     seconds,
     text,
+    whole,
     words,
 )
-from surehand.policy.error_rules import ErrorRule, check_error_rule
+from surehand.policy.error_rules import ClassRule, ErrorRule, ErrorRules, OneRule, Tell, check_error_rule
 from surehand.policy.limits import Limits, NoProgress
 from surehand.policy.options import DEFAULT_MAX_OUTPUT, DEFAULT_OPTIONS, ToolOptions
 from surehand.policy.rate import RateLimit
 from surehand.policy.retry import RetryOn, RetryPolicy
+from surehand.policy.transient import is_ambiguous, is_lasting, is_transient, retry_after_of
 from surehand.policy.unset import UNSET, Unset
 
 __all__ = [
@@ -25,12 +27,16 @@ __all__ = [
     "DEFAULT_OPTIONS",
     "UNSET",
     "CircuitBreaker",
+    "ClassRule",
     "ErrorRule",
+    "ErrorRules",
     "Limits",
     "NoProgress",
+    "OneRule",
     "RateLimit",
     "RetryOn",
     "RetryPolicy",
+    "Tell",
     "ToolOptions",
     "Unset",
     "are_exceptions",
@@ -39,9 +45,14 @@ __all__ = [
     "check_methods",
     "count",
     "flag",
+    "is_ambiguous",
     "is_function",
+    "is_lasting",
+    "is_transient",
     "mapping",
+    "retry_after_of",
     "seconds",
     "text",
+    "whole",
     "words",
 ]
