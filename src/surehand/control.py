@@ -80,6 +80,8 @@ class Runtime:
     emit: Callable[[Any], None] | None = None
     """Puts a value on the graph's ``custom`` stream; None outside a stream."""
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    elapsed: Callable[[], float] | None = None
+    """Seconds since the run began; None where nobody knows."""
 
 
 _runtime: ContextVar[Runtime | None] = ContextVar("surehand_runtime", default=None)

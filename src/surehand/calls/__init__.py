@@ -2,12 +2,18 @@
 
 from surehand.calls.announce import log_fault
 from surehand.calls.answer import ToolReturn
+from surehand.calls.breakers import Breakers
+from surehand.calls.budget import RetryBudget
 from surehand.calls.call import Approve, Call, Host, Turn
+from surehand.calls.guards import Guard
+from surehand.calls.history import History, past_calls
 from surehand.calls.journal import CallJournal, CallKey, MemoryJournal
+from surehand.calls.middleware import Middleware, as_middleware
 from surehand.calls.pipeline import PERFORM, PREPARE, gate, parse, prepare, resolve, run_call
 from surehand.calls.render import Rendered, render_value
 from surehand.calls.rules import GOVERNED
 from surehand.calls.run import Answers, calls_of, run_alone_sync, run_turn, run_turn_sync
+from surehand.calls.shelf import ResultShelf
 from surehand.calls.table import RegisteredTool, ToolTable
 from surehand.calls.text import shorten, well_formed, without_links
 from surehand.calls.typed import typed
@@ -18,20 +24,28 @@ __all__ = [
     "PREPARE",
     "Answers",
     "Approve",
+    "Breakers",
     "Call",
     "CallJournal",
     "CallKey",
+    "Guard",
+    "History",
     "Host",
     "MemoryJournal",
+    "Middleware",
     "RegisteredTool",
     "Rendered",
+    "ResultShelf",
+    "RetryBudget",
     "ToolReturn",
     "ToolTable",
     "Turn",
+    "as_middleware",
     "calls_of",
     "gate",
     "log_fault",
     "parse",
+    "past_calls",
     "prepare",
     "render_value",
     "resolve",

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from surehand.calls.announce import announce, log_outcome
 from surehand.calls.call import Call
 from surehand.calls.render import Rendered, render_value
 from surehand.control import Command, is_command
-from surehand.events import CallFinished
 from surehand.freeze import thaw
 from surehand.messages import Content, ToolMessage
 from surehand.outcomes import Outcome
@@ -43,24 +41,22 @@ def render(call: Call) -> Call:
 
 
 def answer(call: Call) -> Call:
-    """Write the call's tool message and announce that the call has ended."""
+    """Write the call's tool message."""
+    if call.message is not None:  # answered from the journal
+        return call
     outcome = call.outcome or Outcome()
-    message = call.message
-    if message is None:
-        rendered = call.rendered or render_value(None, max_output=None)
-        if rendered.notes:
-            outcome = replace(outcome, notes=rendered.notes)
-        message = ToolMessage(
-            cast("Content", rendered.content),  # a list is invariant: list[dict] is no list[str | dict]
-            tool_call_id=call.id,
-            name=call.name,
-            status=call.value.status if isinstance(call.value, ToolMessage) else outcome.status,
-            artifact=rendered.artifact,
-            outcome=outcome if outcome.error is None else replace(outcome, error=None),
-        )
-    log_outcome(call, outcome)
-    announce(call, CallFinished, outcome=outcome, value=call.value)
-    return call._replace(message=message)
+    rendered = call.rendered or render_value(None, max_output=None)
+    if rendered.notes:
+        outcome = replace(outcome, notes=rendered.notes)
+    message = ToolMessage(
+        cast("Content", rendered.content),  # a list is invariant: list[dict] is no list[str | dict]
+        tool_call_id=call.id,
+        name=call.name,
+        status=call.value.status if isinstance(call.value, ToolMessage) else outcome.status,
+        artifact=rendered.artifact,
+        outcome=outcome if outcome.error is None else replace(outcome, error=None),
+    )
+    return call._replace(message=message, outcome=outcome)
 
 
 def _rendered(call: Call, value: Any, limit: int | None) -> Rendered:

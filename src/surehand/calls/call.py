@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
+from surehand.calls.breakers import Breakers
+from surehand.calls.budget import RetryBudget
 from surehand.calls.journal import CallJournal, CallKey, digest_of
+from surehand.calls.middleware import Middleware
 from surehand.calls.redact import Redactor
 from surehand.calls.render import Rendered
 from surehand.calls.secrets import secret_texts
+from surehand.calls.shelf import ResultShelf
 from surehand.calls.table import RegisteredTool, ToolTable
-from surehand.concurrency import SYSTEM_CLOCK, Clock
+from surehand.concurrency import SYSTEM_CLOCK, Clock, Held, RateWindow, Slots
 from surehand.control import Command
 from surehand.events import Listener
 from surehand.freeze import freeze
 from surehand.messages import AIMessage, ToolMessage
 from surehand.outcomes import Outcome
+from surehand.policy import Limits, NoProgress, RateLimit, ToolOptions
+from surehand.shapes import is_object
 
-__all__ = ["Approve", "Call", "Host", "Turn"]
+__all__ = ["Approve", "Call", "Guard", "Host", "Turn"]
 
 Approve = Callable[[str, Mapping[str, Any]], bool | str | Awaitable[bool | str]]
 """Asked with a tool's name and its typed arguments: True runs the call, False or a text (the reason) denies it."""
-
-_NO_SLOT = nullcontext()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +44,37 @@ class Host:
     """Whether a tool may return a Command for the graph."""
     clock: Clock = SYSTEM_CLOCK
     tags: tuple[str, ...] = ()
+    middleware: tuple[Middleware, ...] = ()
+    """Run around every call that is ready to run; the first one is the outermost."""
+    fatal: tuple[type[BaseException], ...] = ()
+    """Exceptions that end the turn at once."""
+    is_sequential: bool = False
+    """Whether the calls of a turn run one after another."""
+    stops_on_failure: bool = False
+    """Whether, one after another, the calls after a failed one are not run."""
+    groups: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How many calls of a group of tools may run at a time."""
+    limits: Limits | None = None
+    no_progress: NoProgress | None = None
+    retry_budget: int | None = None
+    """How many retries the calls of one turn may make together; None for no limit."""
+    shelf: ResultShelf | None = None
+    """Keeps the results that are too long for the model."""
+    max_turn_output: int | None = None
+    """The most characters that the results of one turn may have together; None for no limit."""
+    breakers: Breakers | None = None
+    """None where no tool has a circuit breaker."""
+    slots: Slots = field(default_factory=Slots)
+    """The places that are limited, for all turns of the node."""
+    windows: dict[str, RateWindow] = field(default_factory=dict[str, RateWindow])
+    """The starts of each tool whose rate is limited."""
+
+    def window(self, tool: RegisteredTool | None) -> RateWindow | None:
+        """When the tool's calls started; None where their rate is not limited."""
+        limit = None if tool is None else tool.options.rate_limit
+        if tool is None or not isinstance(limit, RateLimit):
+            return None
+        return self.windows.setdefault(tool.spec.name, RateWindow(limit, self.clock))
 
 
 @dataclass(kw_only=True)
@@ -59,7 +92,26 @@ class Turn:
     """Whether the turn runs without a loop, so that nothing in it may await; what has to wait blocks the caller."""
     max_concurrency: int | None = None
     """How many of the calls may run at a time; None for no limit."""
-    _slots: dict[str | None, asyncio.Semaphore] = field(default_factory=dict[str | None, asyncio.Semaphore])
+    history: Sequence[Any] = ()
+    """The messages before this one, for the guards."""
+    started: float | None = None
+    """When the run began, on the host's clock; None where only this turn is known."""
+    guard: Guard | None = None
+    """Says which calls must not run; None where nothing is guarded."""
+    retries: RetryBudget | None = None
+    """The retries that are left; None for no limit."""
+    lose: Callable[[Call], None] | None = None
+    """Takes a call whose body goes on though it was cancelled: it is answered, and nobody waits for it any longer."""
+    lost: set[int] = field(default_factory=set[int])
+    """The positions of calls that were answered though their bodies went on; what they come to goes nowhere."""
+    shared: dict[Any, Any] = field(default_factory=dict[Any, Any])
+    """What middlewares keep for the length of the turn."""
+    held: dict[int, Held] = field(default_factory=dict[int, Held])
+    """The places that calls hold, by position."""
+
+    def may_retry(self) -> bool:
+        """Whether one more retry is left in this turn; it is taken then."""
+        return self.retries is None or self.retries.take()
 
     @cached_property
     def cut_off_by(self) -> str | None:
@@ -72,29 +124,29 @@ class Turn:
         """The state as tools may see it: they cannot change it."""
         return freeze(self.state)
 
+    def show(self, answer: ToolMessage) -> None:
+        """Let the calls that follow in a sequence see an answer among the messages of their state."""
+        messages = self.state.get(self.messages_key) if is_object(self.state) else None
+        if isinstance(messages, list):
+            self.state = {**self.state, self.messages_key: [*messages, answer]}
+            self.__dict__.pop("shown_state", None)
+
     def redactor(self, call: Call) -> Redactor:
         """What must not leave with a text about this call: everything that was injected into it."""
         injections = call.tool.spec.injections if call.tool is not None else ()
         return Redactor(secret_texts(injections, call.values, state=self.state, context=self.context))
 
-    def slot(self, tool: RegisteredTool) -> AbstractAsyncContextManager[None]:
-        """Entered while a call of the tool runs; waits while as many run as may."""
-        if self.max_concurrency is None and tool.options.concurrency is None:
-            return _NO_SLOT
-        return self._limited(tool)
 
-    @asynccontextmanager
-    async def _limited(self, tool: RegisteredTool) -> AsyncGenerator[None]:
-        async with (
-            self._semaphore(tool.spec.name, tool.options.concurrency),
-            self._semaphore(None, self.max_concurrency),
-        ):
-            yield
+class Guard(Protocol):
+    """Says which calls of a turn must not run, and what there is to say about those that did."""
 
-    def _semaphore(self, key: str | None, limit: int | Any) -> AbstractAsyncContextManager[None]:
-        if not isinstance(limit, int):
-            return _NO_SLOT
-        return self._slots.setdefault(key, asyncio.Semaphore(limit))
+    def check(self, call: Call) -> Call:
+        """The call, ended where it must not run; asked in call order, before any body of the turn starts."""
+        ...
+
+    def after(self, call: Call) -> Call:
+        """The call with its answer, and what is to be said about it."""
+        ...
 
 
 class Call(NamedTuple):
@@ -132,8 +184,20 @@ class Call(NamedTuple):
     """The result, or the words about the failure, as the model is given them."""
     message: ToolMessage | None = None
     """The answer; every call ends with one."""
+    is_fatal: bool = False
+    """Whether what it raised ends the turn."""
     is_journalled: bool = False
     """Whether the start of the call's body was recorded, so that its end has to be."""
+
+    @property
+    def limits(self) -> tuple[float | None, float | None]:
+        """Seconds that an attempt may take in all, and without a sign of life; None for no limit."""
+        options = self.tool.options if self.tool is not None else ToolOptions()
+        timeout, idle = options.timeout, options.idle_timeout
+        return (
+            timeout if isinstance(timeout, float | int) else None,
+            idle if isinstance(idle, float | int) else None,
+        )
 
     @property
     def key(self) -> CallKey:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from surehand.calls.announce import announce
 from surehand.calls.call import Call
+from surehand.calls.watch import Signs
 from surehand.control import current_runtime
 from surehand.errors import ToolDefinitionError
 from surehand.events import CallProgressed
@@ -15,13 +16,13 @@ from surehand.policy import Unset
 from surehand.shapes import is_object
 from surehand.spec import Injection, InjectionKind, ToolContext
 
-__all__ = ["injected_values"]
+__all__ = ["injected_values", "reporter"]
 
 
 _ABSENT: Final = object()
 
 
-def injected_values(call: Call, attempt: int) -> dict[str, Any]:
+def injected_values(call: Call, attempt: int, signs: Signs) -> dict[str, Any]:
     """The values of the injected parameters by name; those that keep their default are left out.
 
     Raises:
@@ -30,7 +31,11 @@ def injected_values(call: Call, attempt: int) -> dict[str, Any]:
     injections = call.tool.spec.body.injections if call.tool else ()
     values: dict[str, Any] = {}
     for injection in injections:
-        value = _FILLERS[injection.kind](call, injection, attempt)
+        value = (
+            _context(call, attempt, signs)
+            if injection.kind is InjectionKind.CONTEXT
+            else _FILLERS[injection.kind](call, injection)
+        )
         if value is not _ABSENT:
             values[injection.parameter] = value
         elif isinstance(injection.default, Unset):
@@ -49,20 +54,20 @@ def _check_accepts_none(call: Call, injection: Injection) -> None:
         )
 
 
-def _call_id(call: Call, injection: Injection, attempt: int) -> Any:  # noqa: ARG001 - one signature for all fillers
+def _call_id(call: Call, injection: Injection) -> Any:  # noqa: ARG001 - one signature for all fillers
     return call.id
 
 
-def _state(call: Call, injection: Injection, attempt: int) -> Any:  # noqa: ARG001 - as above
+def _state(call: Call, injection: Injection) -> Any:
     state = call.turn.shown_state
     return state if injection.key is None else _looked_up(state, injection.key)
 
 
-def _store(call: Call, injection: Injection, attempt: int) -> Any:  # noqa: ARG001 - as above
+def _store(call: Call, injection: Injection) -> Any:  # noqa: ARG001 - as above
     return _ABSENT if call.turn.store is None else call.turn.store
 
 
-def _host(call: Call, injection: Injection, attempt: int) -> Any:  # noqa: ARG001 - as above
+def _host(call: Call, injection: Injection) -> Any:
     return _looked_up(call.turn.context, injection.key or injection.parameter)
 
 
@@ -72,22 +77,24 @@ def _looked_up(source: Any, key: str) -> Any:
     return getattr(source, key, _ABSENT)
 
 
-def _context(call: Call, injection: Injection, attempt: int) -> ToolContext:  # noqa: ARG001 - as above
-    timeout = call.tool.options.timeout if call.tool else None
+def _context(call: Call, attempt: int, signs: Signs) -> ToolContext:
+    timeout, _ = call.limits
     return ToolContext(
         call_id=call.id,
         tool_name=call.name,
         state=call.turn.shown_state,
         store=call.turn.store,
         attempt=attempt,
-        deadline=time.monotonic() + timeout if isinstance(timeout, float | int) else None,
+        deadline=None if timeout is None else time.monotonic() + timeout,
         idempotency_key=call.key.idempotency_key,
         context=call.turn.context,
-        on_progress=_reporter(call),
+        on_progress=signs.progress,
+        on_heartbeat=signs.beat,
     )
 
 
-def _reporter(call: Call) -> Callable[[Any], None]:
+def reporter(call: Call) -> Callable[[Any], None]:
+    """Tells whoever listens to the call how far it is."""
     runtime = current_runtime()
 
     def report(progress: Any) -> None:
@@ -98,10 +105,9 @@ def _reporter(call: Call) -> Callable[[Any], None]:
     return report
 
 
-_FILLERS: Final[dict[InjectionKind, Callable[[Call, Injection, int], Any]]] = {
+_FILLERS: Final[dict[InjectionKind, Callable[[Call, Injection], Any]]] = {
     InjectionKind.CALL_ID: _call_id,
     InjectionKind.STATE: _state,
     InjectionKind.STORE: _store,
-    InjectionKind.CONTEXT: _context,
     InjectionKind.HOST: _host,
 }

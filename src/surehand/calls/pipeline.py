@@ -4,15 +4,17 @@
     resolve   name -> tool, never guessed
     parse     text -> object, lossless or refused
     validate  object -> typed arguments, all complaints at once
+    guard     limits of the run; is it going round in circles?
     authorise a human's approval where it is needed
     recall    has this very call been answered before?
-    attempt   slot -> timeout -> run -> classify -> retry?
+    attempt   places -> time -> run -> classify -> retry?
     render    value -> text or content blocks
     answer    one tool message with the call's id
     record    the answer goes into the journal
 
 Every step takes a call and returns one. A step that ends the call sets its ``outcome``; the steps up to ``attempt``
-are then left out, the others never are.
+are then left out, the others never are. The steps up to ``guard`` never wait. What the host puts around a call, its
+middleware, runs around those from ``authorise`` on, and only for calls that are ready to run.
 """
 
 from __future__ import annotations
@@ -23,20 +25,31 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from surehand.calls.announce import announce, log_fault
+from surehand.calls.announce import announce, log_fault, log_outcome
 from surehand.calls.answer import answer, render
+from surehand.calls.arguments_view import Arguments
 from surehand.calls.attempt import attempt
 from surehand.calls.call import Call
 from surehand.calls.endings import failed, internal
 from surehand.calls.typed import typed
 from surehand.concurrency import run_in_thread
 from surehand.errors import InvalidArguments, MalformedArguments, shown
-from surehand.events import CallStarted
+from surehand.events import CallFinished, CallStarted
 from surehand.grammar import parse_arguments
 from surehand.messages import ToolMessage
-from surehand.outcomes import FailureKind
+from surehand.outcomes import FailureKind, Outcome
 
-__all__ = ["PERFORM", "PREPARE", "Step", "cancelled", "prepare", "run_call"]
+__all__ = [
+    "PERFORM",
+    "PREPARE",
+    "Step",
+    "begin",
+    "ended_as",
+    "ended_late",
+    "finish",
+    "prepare",
+    "run_call",
+]
 
 Step = Callable[[Call], Call]
 WaitingStep = Callable[[Call], Awaitable[Call]]
@@ -115,7 +128,7 @@ async def authorise(call: Call) -> Call:
 
 def _needs_approval(call: Call) -> bool:
     rule = call.tool.options.requires_approval if call.tool else False
-    return bool(rule(call.values)) if callable(rule) else bool(rule)
+    return bool(rule(Arguments(call.values))) if callable(rule) else bool(rule)
 
 
 async def _verdict(call: Call) -> bool | str:
@@ -154,11 +167,6 @@ async def record(call: Call) -> None:
         log_fault(f"{call.id}: the journal could not record how the call ended", error)
 
 
-def cancelled(call: Call, text: str) -> Call:
-    """A call that was cancelled while it ran, with its answer."""
-    return answer(render(failed(call, FailureKind.CANCELLED, text)))
-
-
 PREPARE: Final[tuple[Step, ...]] = (gate, resolve, parse, validate)
 """The steps that never wait."""
 PERFORM: Final[tuple[WaitingStep, ...]] = (authorise, recall, attempt)
@@ -170,14 +178,27 @@ def prepare(call: Call) -> Call:
     for step in PREPARE:
         call = step(call)
         if call.outcome is not None:
-            break
+            return call
+    return call if call.turn.guard is None else call.turn.guard.check(call)
+
+
+def begin(call: Call) -> Call:
+    """The call as it was taken up: ready to run, or answered."""
+    announce(call, CallStarted, arguments=call.raw)
+    call = prepare(call)
+    return call if call.outcome is None else end(_answered(call))
+
+
+def end(call: Call) -> Call:
+    """Tell whoever listens that the call was answered."""
+    outcome = call.outcome or Outcome()
+    log_outcome(call, outcome)
+    announce(call, CallFinished, outcome=outcome, value=call.value)
     return call
 
 
-async def run_call(call: Call) -> Call:
-    """The call from its start to its answer; an exception of the journal is an answer too."""
-    announce(call, CallStarted, arguments=call.raw)
-    call = prepare(call)
+async def perform(call: Call) -> Call:
+    """Run a call that is ready, to its answer; an exception of the journal is an answer too."""
     try:
         for step in PERFORM:
             if call.outcome is not None:
@@ -186,17 +207,43 @@ async def run_call(call: Call) -> Call:
     except Exception as error:  # noqa: BLE001 - the host's journal: without it the call must not run, but is answered
         log_fault(f"{call.id}: the journal failed", error)
         call = internal(call, f"The call of {call.name!r} could not be recorded", error)
-    call = answer(_shown(call))
+    call = _answered(call)
     await record(call)
     return call
 
 
-def _shown(call: Call) -> Call:
-    """The call with its result rendered; a result that fails in our hands is the application's fault, and said so."""
+async def finish(call: Call) -> Call:
+    """Bring a call that is ready to its end, through the host's middleware."""
+    return end(await perform(call))
+
+
+async def run_call(call: Call) -> Call:
+    """The call from its start to its answer."""
+    call = begin(call)
+    return call if call.message is not None else await finish(call)
+
+
+def ended_as(call: Call, kind: FailureKind, text: str) -> Call:
+    """A call that was taken up, and whose end was decided by something else than its body."""
+    return end(answer(render(failed(call, kind, text))))
+
+
+def ended_late(call: Call) -> Call:
+    """A call that was answered without waiting for its body."""
+    return end(_answered(call))
+
+
+def _answered(call: Call) -> Call:
+    """The call with its message; a result that fails in our hands is the application's fault, and said so."""
     try:
-        return render(call)
+        call = _noted(render(call))
     except Exception as error:  # noqa: BLE001 - a command or message of the tool's may run its code when it is read
         fallen = internal(call, f"The result of {call.name!r} could not be read", error)
         attempts = call.outcome.attempts if call.outcome else 0
         outcome = replace(fallen.outcome, attempts=attempts) if fallen.outcome else None
-        return render(fallen._replace(outcome=outcome))
+        call = render(fallen._replace(outcome=outcome))
+    return answer(call)
+
+
+def _noted(call: Call) -> Call:
+    return call if call.turn.guard is None else call.turn.guard.after(call)

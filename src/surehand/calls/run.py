@@ -6,7 +6,10 @@ there in the order of the calls, never in the order of time. Calls share nothing
 
 A call that raises under the host's rule does not cut its siblings short: their effects are under way, and a lost answer
 to a finished effect is what makes the next run repeat it. The exception goes up when all have ended, with all answers
-on it. Cancelling siblings instead would suit a host that wants to fail fast; that is a policy to add, not the default.
+on it. Only an exception that the host calls fatal stops them.
+
+A task group of the standard library would do for all of this but one thing: it waits for tasks that swallow their
+cancellation, and one such body would hold the answers of the whole turn.
 """
 
 from __future__ import annotations
@@ -15,15 +18,27 @@ import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Final
 
+from surehand.calls.bodies import CLEANUP_SECONDS
 from surehand.calls.call import Call, Turn
-from surehand.calls.pipeline import cancelled, run_call
-from surehand.concurrency import has_running_loop, run_sync, run_without_loop
+from surehand.calls.pipeline import begin, ended_as, ended_late, finish, run_call
+from surehand.concurrency import SYSTEM_CLOCK, has_running_loop, run_sync, run_without_loop
 from surehand.control import Command
 from surehand.messages import ToolCall, ToolMessage, close_call
 from surehand.outcomes import FailureKind
 
 __all__ = ["Answers", "calls_of", "run_alone_sync", "run_turn", "run_turn_sync"]
+
+_ROOM: Final = 1_000
+"""How many calls beyond a turn's limit are taken up at a time: enough that slow ones keep no quick one waiting, and few
+enough that a turn of any length needs the memory of some hundred calls."""
+_BREATH: Final = 64
+"""After so many calls that were taken up without a wait, the loop may do something else."""
+
+_CANCELLED: Final = "The call was cancelled before it ended. It may have happened in part."
+_CANCELLED_ITSELF: Final = "The tool cancelled itself. It may have happened in part."
+_NOT_BEGUN: Final = "The call was not executed: the turn was ended before it."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +72,11 @@ def run_alone_sync(call: Call) -> Call:
 
 def _needs_no_loop(call: Call) -> bool:
     host = call.turn.host
-    if has_running_loop() or host.approve is not None or host.journal is not None:
+    waits = host.approve is not None or host.journal is not None or bool(host.middleware)
+    if waits or host.clock is not SYSTEM_CLOCK or has_running_loop():
         return False
     tool = host.table.find(call.name)
-    return tool is None or not tool.spec.body.is_async
+    return tool is None or not tool.needs_loop
 
 
 def calls_of(turn: Turn, calls: Sequence[ToolCall] | None = None) -> list[Call]:
@@ -82,23 +98,26 @@ def calls_of(turn: Turn, calls: Sequence[ToolCall] | None = None) -> list[Call]:
 async def run_turn(calls: Sequence[Call]) -> Answers:
     """Run the calls of one turn; each is answered whatever happens to the others.
 
-    Calls run side by side. An ``exclusive`` one waits for those before it, and those after it wait for it.
+    Calls run side by side, or one after another where the host says so. An ``exclusive`` one waits for those before it,
+    and those after it wait for it.
 
     Raises:
         BaseException: What a tool raised and the host's rule lets out, the first in call order, when all calls have
-            ended. ``tool_messages`` on it holds the answers of the whole turn; ``may_run_again`` on it says whether
-            running the turn once more would repeat no effect.
+            ended; or what the host calls fatal, when the others have ended or were cancelled. ``tool_messages`` on it
+            holds the answers of the whole turn; ``may_run_again`` on it says whether running the turn once more would
+            repeat no effect.
         asyncio.CancelledError: The caller was cancelled. ``tool_messages`` on it holds the answers so far; every call
             without one is closed as cancelled.
     """
-    ended: dict[int, Call] = {}
+    if not calls:
+        return Answers(messages=[])
+    floor = _Floor(calls)
     try:
-        for group in _groups(calls):
-            await _run_group(group, ended)
+        await floor.run()
     except asyncio.CancelledError as error:
-        error.tool_messages = _closed(calls, ended)  # type: ignore[attr-defined]  # evidence for whoever goes on
+        error.tool_messages = floor.closed()  # type: ignore[attr-defined]  # evidence for whoever goes on
         raise
-    answered = [ended[call.position] for call in calls]
+    answered = floor.answered()
     _raise_first(answered)
     return Answers(
         messages=[call.message for call in answered if call.message is not None],
@@ -106,32 +125,180 @@ async def run_turn(calls: Sequence[Call]) -> Answers:
     )
 
 
-async def _run_group(group: Sequence[Call], ended: dict[int, Call]) -> None:
-    if group[0].turn.is_inline:
-        await _run_into(group[0], ended)
-        return
-    async with asyncio.TaskGroup() as tasks:
-        for call in group:
-            tasks.create_task(_run_into(call, ended))
-    for call in group:
-        if not _is_answered(call, ended):  # a tool cancelled the task it ran in, which no task group reports
-            ended[call.position] = cancelled(call, "The tool cancelled itself. It may have happened in part.")
+class _Floor:
+    """Where the calls of one turn run.
+
+    Whatever ends a call puts it into ``ended``, and whoever waits is woken when few enough are left.
+    """
+
+    def __init__(self, calls: Sequence[Call]) -> None:
+        self._calls = calls
+        self._turn = calls[0].turn
+        self._ended: dict[int, Call] = {}
+        """Calls by position, as far as they have come."""
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        """What is running, by position."""
+        self._wake_at = 0
+        self._waiter: asyncio.Future[None] | None = None
+        self._broken: BaseException | None = None
+        """What is meant for whoever runs the program, such as Ctrl-C."""
+        self._is_closing = False
+        """Whether the calls that are left are cancelled."""
+        self._turn.lose = self._lose
+
+    async def run(self) -> None:
+        """Run all calls, in groups of those that may go side by side."""
+        room = None if self._turn.max_concurrency is None else self._turn.max_concurrency + _ROOM
+        try:
+            for group in _groups(self._calls):
+                for number, call in enumerate(group, 1):
+                    if self._is_closing:
+                        return
+                    await self._take_up(call)
+                    if number % _BREATH == 0 and not self._turn.is_inline:
+                        await asyncio.sleep(0)
+                    if room is not None:
+                        await self._until(room)
+                await self._until(0)
+                if self._must_stop(group[-1]):
+                    self._skip_the_rest()
+                    return
+        except asyncio.CancelledError:
+            await self._cancel_all()
+            raise
+        finally:
+            if self._broken is not None:
+                await self._cancel_all()
+                raise self._broken
+
+    def answered(self) -> list[Call]:
+        """All calls with their answers, in call order."""
+        return [self._closed(call) for call in self._calls]
+
+    def closed(self) -> list[ToolMessage]:
+        """The answers of a turn that was cancelled."""
+        return [call.message for call in self.answered() if call.message is not None]
+
+    async def _take_up(self, call: Call) -> None:
+        self._ended[call.position] = call = begin(call)
+        if call.message is not None:
+            return
+        if self._turn.is_inline:
+            self._ended[call.position] = await finish(call)
+        else:
+            task = asyncio.get_running_loop().create_task(self._finish(call))
+            self._tasks[call.position] = task
+
+    async def _finish(self, call: Call) -> None:
+        try:
+            ended = await finish(call)
+        except asyncio.CancelledError:
+            # Nobody cancels these tasks before the turn is closing: a tool has cancelled the task it runs in.
+            if not self._is_closing and call.position in self._tasks:
+                self._has_ended(ended_as(call, FailureKind.CANCELLED, _CANCELLED_ITSELF))
+            else:
+                self._tasks.pop(call.position, None)
+                self._wake()
+        except BaseException as error:
+            self._tasks.pop(call.position, None)
+            self._broken = self._broken or error
+            self._wake(at_once=True)
+            if isinstance(error, KeyboardInterrupt):  # the loop has to know
+                raise
+        else:
+            self._has_ended(ended)
+
+    def _has_ended(self, call: Call) -> None:
+        if self._tasks.pop(call.position, None) is None:
+            return  # it was answered before
+        self._ended[call.position] = call
+        if call.is_fatal and not self._is_closing:
+            self._close()
+        self._wake()
+
+    def _lose(self, call: Call) -> None:
+        """Answer a call whose body goes on though it was cancelled; its task is waited for no longer."""
+        task = self._tasks.get(call.position)
+        if task is None:
+            return
+        _lost.add(task)
+        task.add_done_callback(_lost.discard)
+        held = self._turn.held.pop(call.position, None)
+        if held is not None:
+            held.release()
+        self._turn.lost.add(call.position)
+        self._has_ended(ended_late(call))
+
+    def _must_stop(self, call: Call) -> bool:
+        """Whether no further call is run, in a turn that runs one after another."""
+        ended = self._ended[call.position]
+        if self._turn.host.is_sequential and ended.message is not None:
+            self._turn.show(ended.message)
+        failed = ended.message is not None and ended.message.status == "error"
+        return failed and self._turn.host.is_sequential and self._turn.host.stops_on_failure
+
+    def _skip_the_rest(self) -> None:
+        failed = next(c for c in self._ended.values() if c.message is not None and c.message.status == "error")
+        text = f"The call was not executed, because the call of {failed.name!r} before it failed."
+        for call in self._calls:
+            if call.position not in self._ended:
+                begun = begin(call)
+                is_ready = begun.message is None
+                self._ended[call.position] = ended_as(begun, FailureKind.SKIPPED, text) if is_ready else begun
+
+    async def _until(self, left: int) -> None:
+        """Wait until at most so many calls are running."""
+        while len(self._tasks) > left and self._broken is None:
+            self._wake_at = left
+            self._waiter = asyncio.get_running_loop().create_future()
+            await self._waiter
+
+    def _wake(self, *, at_once: bool = False) -> None:
+        is_due = at_once or len(self._tasks) <= self._wake_at
+        if is_due and self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    def _close(self) -> None:
+        """Cancel what is running; a body that swallows it is waited for a little, and not longer."""
+        self._is_closing = True
+        for task in self._tasks.values():
+            task.cancel()
+        asyncio.get_running_loop().call_later(CLEANUP_SECONDS, self._give_up)
+
+    def _give_up(self) -> None:
+        for position, task in list(self._tasks.items()):
+            _lost.add(task)
+            task.add_done_callback(_lost.discard)
+            self._tasks.pop(position)
+            self._turn.lost.add(position)
+        self._wake()
+
+    async def _cancel_all(self) -> None:
+        self._close()
+        self._broken, broken = None, self._broken
+        await self._until(0)
+        self._broken = broken
+
+    def _closed(self, call: Call) -> Call:
+        """The call with an answer, whatever happened to it."""
+        done = self._ended.get(call.position)
+        if done is None:  # it was never taken up
+            named: ToolCall = {"id": call.id, "name": call.name, "args": call.raw, "type": "tool_call"}
+            return call._replace(message=close_call(named, kind=FailureKind.CANCELLED, text=_NOT_BEGUN))
+        if done.message is None:
+            done = self._ended[call.position] = ended_as(done, FailureKind.CANCELLED, _CANCELLED)
+        return done
 
 
-async def _run_into(call: Call, ended: dict[int, Call]) -> None:
-    ended[call.position] = call
-    ended[call.position] = await run_call(call)
-
-
-def _is_answered(call: Call, ended: Mapping[int, Call]) -> bool:
-    return call.position in ended and ended[call.position].message is not None
+_lost: set[asyncio.Task[None]] = set()
+"""Tasks that nobody waits for; a loop itself holds its tasks only weakly."""
 
 
 def _groups(calls: Sequence[Call]) -> Iterator[list[Call]]:
     """The calls in runs of those that may go side by side; an exclusive one is a run of its own."""
     group: list[Call] = []
     for call in calls:
-        if _is_exclusive(call):
+        if _is_alone(call):
             if group:
                 yield group
             yield [call]
@@ -142,19 +309,23 @@ def _groups(calls: Sequence[Call]) -> Iterator[list[Call]]:
         yield group
 
 
-def _is_exclusive(call: Call) -> bool:
-    tool = call.turn.host.table.find(call.name)
-    return tool is not None and bool(tool.options.exclusive)
+def _is_alone(call: Call) -> bool:
+    host = call.turn.host
+    tool = None if host.is_sequential else host.table.find(call.name)
+    return host.is_sequential or (tool is not None and tool.options.exclusive is True)
 
 
 def _raise_first(calls: Iterable[Call]) -> None:
     calls = list(calls)
-    for call in calls:
-        if call.raises is not None:
+    raising = [call for call in calls if call.raises is not None]
+    fatal = [call for call in raising if call.is_fatal]
+    for call in (fatal or raising)[:1]:
+        error = call.raises
+        if error is not None:
             with suppress(Exception):  # an exception may refuse to carry anything
-                call.raises.tool_messages = [c.message for c in calls]  # type: ignore[attr-defined]  # evidence
-                call.raises.may_run_again = all(map(_may_run_again, calls))  # type: ignore[attr-defined]  # evidence
-            raise call.raises
+                error.tool_messages = [c.message for c in calls]  # type: ignore[attr-defined]  # evidence
+                error.may_run_again = all(map(_may_run_again, calls))  # type: ignore[attr-defined]  # evidence
+            raise error
 
 
 def _may_run_again(call: Call) -> bool:
@@ -163,17 +334,3 @@ def _may_run_again(call: Call) -> bool:
     if tool is None or outcome is None or call.turn.host.journal is not None:
         return True
     return outcome.attempts == 0 or outcome.retryable or tool.may_run_twice
-
-
-def _closed(calls: Sequence[Call], ended: Mapping[int, Call]) -> list[ToolMessage]:
-    text = "The call was cancelled before it ended. It may have happened in part."
-    messages: list[ToolMessage] = []
-    for call in calls:
-        done = ended.get(call.position)
-        if done is None:  # it never started
-            named: ToolCall = {"id": call.id, "name": call.name, "args": call.raw, "type": "tool_call"}
-            messages.append(close_call(named, kind=FailureKind.CANCELLED, text=text))
-            continue
-        closed = done if done.message is not None else cancelled(done, text)
-        messages += [closed.message] if closed.message is not None else []
-    return messages

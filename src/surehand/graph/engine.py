@@ -52,6 +52,8 @@ class Settings:
     max_concurrency: int | None = None
     store: Any = None
     """For graphs that were compiled without one."""
+    elapsed: Callable[[], float] | None = None
+    """Seconds since the run began."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,6 +249,7 @@ class Run:
             context=settings.context,
             emit=settings.emit,
             metadata={"graph": self._plan.name, "node": node, "step": step},
+            elapsed=settings.elapsed,
         )
 
     def _check_parent(self, update: Update) -> None:

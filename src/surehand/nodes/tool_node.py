@@ -3,31 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, cast
+from typing import Any, Final, Literal, TypeVar, cast
 
 from typing_extensions import Unpack
 
 from surehand.calls import (
     Answers,
     Approve,
+    Breakers,
     Call,
     CallJournal,
+    Guard,
+    History,
     Host,
+    Middleware,
+    ResultShelf,
+    RetryBudget,
     ToolTable,
     Turn,
+    as_middleware,
     calls_of,
+    past_calls,
     run_turn,
     run_turn_sync,
 )
 from surehand.concurrency import SYSTEM_CLOCK, Clock
-from surehand.control import END, Command, RunConfig, current_runtime
+from surehand.control import END, Command, RunConfig, Runtime, current_runtime
 from surehand.errors import InputError, OptionError
 from surehand.events import Listener
 from surehand.messages import AIMessage, unanswered_calls
 from surehand.nodes.conversation import Conversation
 from surehand.policy import (
     ErrorRule,
+    Limits,
+    NoProgress,
     ToolOptions,
+    are_exceptions,
     check_error_rule,
     check_function,
     check_methods,
@@ -35,11 +46,17 @@ from surehand.policy import (
     flag,
     mapping,
     text,
+    whole,
     words,
 )
 from surehand.tools import BaseTool, CallOptions, as_tools, tool_options
 
 __all__ = ["ToolNode", "arun_tool_calls", "run_tool_calls", "tools_condition"]
+
+T = TypeVar("T")
+
+DEFAULT_NO_PROGRESS: Final = NoProgress()
+"""Warn after two equal results, refuse after four."""
 
 
 class ToolNode:
@@ -58,6 +75,17 @@ class ToolNode:
         tags: Words that stand in the node's log records.
         overrides: Options per tool name, stronger than the tool's own.
         max_concurrency: How many calls of a turn may run at a time; None for no limit.
+        groups: How many calls of a group of tools (their option ``group``) may run at a time.
+        sequential: Whether the calls of a turn run one after another, in the order in which the model made them.
+        stop_on_failure: Whether, with ``sequential``, the calls after a failed one are answered ``skipped``.
+        fatal: Exception types that end the turn at once: the other calls are cancelled and awaited, and the exception
+            goes up with all answers on it.
+        limits: What one run may use up; a run goes from one human message to the next. None for no limits.
+        no_progress: What happens when the same call brings the same result again and again; None for nothing.
+        retry_budget: How many retries the calls of one turn may make together; None for no limit.
+        max_turn_output: The most characters that the results of one turn may have together; None for no limit.
+        shelf: Keeps the results that are too long, for the built-in tool ``read_tool_result``; None keeps none.
+        middleware: Run around every call that is ready to run; the first one is the outermost.
         commands: Whether a tool may return a ``Command``, which the node then hands to its graph.
         approve: Asked before a call that needs an approval, with the tool's name and the typed arguments; a plain
             function is asked on a thread, an asynchronous one on the loop. None: such calls are denied.
@@ -87,6 +115,16 @@ class ToolNode:
         tags: Sequence[str] | None = None,
         overrides: Mapping[str, ToolOptions | Mapping[str, Any]] | None = None,
         max_concurrency: int | None = None,
+        groups: Mapping[str, int] | None = None,
+        sequential: bool = False,
+        stop_on_failure: bool = False,
+        fatal: type[Exception] | tuple[type[Exception], ...] = (),
+        limits: Limits | None = None,
+        no_progress: NoProgress | None = DEFAULT_NO_PROGRESS,
+        retry_budget: int | None = 20,
+        max_turn_output: int | None = 200_000,
+        shelf: ResultShelf | None = None,
+        middleware: Sequence[Middleware] = (),
         commands: bool = False,
         approve: Approve | None = None,
         listener: Listener | None = None,
@@ -123,6 +161,17 @@ class ToolNode:
             allows_commands=commands,
             clock=clock,
             tags=self.tags,
+            middleware=as_middleware(middleware),
+            fatal=_as_types(fatal),
+            is_sequential=flag("sequential", sequential),
+            stops_on_failure=flag("stop_on_failure", stop_on_failure),
+            groups=_checked_groups(groups, table),
+            limits=_checked("limits", limits, Limits),
+            no_progress=_checked("no_progress", no_progress, NoProgress),
+            retry_budget=None if retry_budget is None else whole("retry_budget", retry_budget),
+            max_turn_output=None if max_turn_output is None else count("max_turn_output", max_turn_output),
+            shelf=_checked("shelf", shelf, ResultShelf),
+            breakers=Breakers(clock),
         )
 
     def invoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> Any:
@@ -153,11 +202,13 @@ class ToolNode:
 
     def _calls(self, conversation: Conversation, state: Any, given: RunConfig | None, context: Any) -> list[Call]:
         config = cast("RunConfig", mapping("config", given))
-        message, calls = unanswered_calls(conversation.messages())
+        messages = conversation.messages()
+        message, calls = unanswered_calls(messages)
         runtime = current_runtime()
+        host = self._host
         # What was given to this node, or this call of it, is meant more than what the graph around it offers to all.
         turn = Turn(
-            host=self._host,
+            host=host,
             message=message,
             state={self.messages_key: state} if conversation.is_list else state,
             store=self._store if self._store is not None or runtime is None else runtime.store,
@@ -165,6 +216,8 @@ class ToolNode:
             thread_id=str(mapping("configurable", config.get("configurable")).get("thread_id", "")),
             messages_key=self.messages_key,
             max_concurrency=_least(self._max_concurrency, _width_of(config)),
+            guard=_guard(host, past_calls(messages), runtime),
+            retries=None if host.retry_budget is None else RetryBudget(host.retry_budget),
         )
         return calls_of(turn, calls)
 
@@ -172,10 +225,50 @@ class ToolNode:
         return f"ToolNode({', '.join(self.tools_by_name)})"
 
 
+def _guard(host: Host, history: History, runtime: Runtime | None) -> Guard | None:
+    """The guard of one turn; None where there is nothing to be guarded yet."""
+    if host.limits is None and not history.calls:
+        return None
+    now = host.clock.now()
+    elapsed = runtime.elapsed() if runtime is not None and runtime.elapsed is not None else 0.0
+    return Guard(
+        table=host.table,
+        limits=host.limits,
+        no_progress=host.no_progress,
+        history=history,
+        clock=host.clock,
+        started=now - elapsed,
+    )
+
+
 def _answered(conversation: Conversation, answers: Answers) -> Any:
     update = conversation.update(answers.messages)
     # The messages go first: a command that moves the graph on must not leave its own call without an answer.
     return [Command(update=update), *answers.commands] if answers.commands else update
+
+
+def _as_types(fatal: object) -> tuple[type[Exception], ...]:
+    if fatal == () or are_exceptions(fatal):
+        return fatal if isinstance(fatal, tuple) else (fatal,)  # pyright: ignore[reportUnknownVariableType] - checked
+    raise OptionError(option="fatal", value=fatal, expected="exception types")
+
+
+def _checked(option: str, value: Any, kind: type[T]) -> T | None:
+    if value is None or isinstance(value, kind):
+        return value
+    raise OptionError(option=option, value=value, expected=f"a {kind.__name__} or None")
+
+
+def _checked_groups(groups: Mapping[str, int] | None, table: ToolTable) -> dict[str, int]:
+    given = {name: count(f"groups[{name!r}]", limit) for name, limit in mapping("groups", groups).items()}
+    named = {tool.options.group for tool in table if isinstance(tool.options.group, str)}
+    if given.keys() != named:
+        raise OptionError(
+            option="groups",
+            value=groups,
+            expected=f"a limit for each group that a tool names: {', '.join(sorted(named)) or 'there is none'}",
+        )
+    return given
 
 
 def _as_options(overrides: Mapping[str, ToolOptions | Mapping[str, Any]] | None) -> dict[str, ToolOptions]:

@@ -17,6 +17,7 @@ __all__ = [
     "mapping",
     "seconds",
     "text",
+    "whole",
     "words",
 ]
 
@@ -44,6 +45,17 @@ def count(option: str, value: object) -> int:
         raise OptionError(
             option=option, value=value, expected="a whole number of at least 1", remedy="Use None for no limit."
         )
+    return value
+
+
+def whole(option: str, value: object) -> int:
+    """The value as a whole number of at least 0.
+
+    Raises:
+        OptionError: The value is no whole number, or below 0.
+    """
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise OptionError(option=option, value=value, expected="a whole number of at least 0")
     return value
 
 

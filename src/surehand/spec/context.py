@@ -45,7 +45,15 @@ class ToolContext(Generic[HostT]):
     on_progress: Callable[[Any], None] | None = field(default=None, repr=False)
     """Takes what ``progress`` is given; None drops it."""
 
+    on_heartbeat: Callable[[], None] | None = field(default=None, repr=False)
+    """Told by ``heartbeat``; None drops it."""
+
+    def heartbeat(self) -> None:
+        """Say that the body is alive: the time of an ``idle_timeout`` begins anew."""
+        if self.on_heartbeat is not None:
+            self.on_heartbeat()
+
     def progress(self, value: Any) -> None:
-        """Announce an intermediate value to whoever listens; it is never part of the result."""
+        """Announce an intermediate value to whoever listens; it is never part of the result, and a sign of life."""
         if self.on_progress is not None:
             self.on_progress(value)

@@ -1,0 +1,38 @@
+"""The arguments of a call, as functions of the host are given them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+__all__ = ["Arguments"]
+
+
+class Arguments(Mapping[str, Any]):
+    """The typed arguments of a call, read-only: ``args["path"]`` or ``args.path``.
+
+    An argument that is called like a method of mappings (``items``, ``keys``, ``values``, ``get``) is read by its key.
+    """
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._values = values
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self._values[name]
+        except KeyError:
+            raise AttributeError(f"The call has no argument {name!r}; it has {', '.join(self._values)}.") from None
+
+    def __repr__(self) -> str:
+        return f"Arguments({', '.join(self._values)})"

@@ -1,0 +1,125 @@
+"""The time that an attempt may take, and the signs of life that a running body gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from surehand.concurrency import Clock, Timer
+
+__all__ = ["OutOfTime", "Signs", "Watch"]
+
+_NEVER: Final = float("inf")
+_CLOSE_ENOUGH: Final = 0.001
+"""A timer may ring this many seconds early, by the coarseness of clocks."""
+
+
+class OutOfTime(Exception):
+    """A body was given up, or stopped, because its time was over."""
+
+    def __init__(self, seconds: float, *, is_idle: bool, is_still_running: bool) -> None:
+        super().__init__(f"out of time after {seconds:g} seconds")
+        self.seconds = seconds
+        """The limit that was reached."""
+        self.is_idle = is_idle
+        """Whether it was the limit for the time without a sign of life."""
+        self.is_still_running = is_still_running
+
+
+class Signs:
+    """What a running body lets know: that it is alive, and what it has produced so far.
+
+    Bodies on threads give signs while the loop reads them: each is one assignment or one append, and needs no lock.
+    """
+
+    __slots__ = ("_now", "_report", "items", "last")
+
+    def __init__(self, now: Callable[[], float], report: Callable[[Any], None]) -> None:
+        self._now = now
+        self._report = report
+        self.items: list[Any] = []
+        """What a generator has yielded."""
+        self.last = -_NEVER
+        """When the body last gave a sign, on the clock."""
+
+    def beat(self) -> None:
+        """Say that the body is alive."""
+        self.last = self._now()
+
+    def progress(self, value: Any) -> None:
+        """Tell whoever listens how far the body is."""
+        self.beat()
+        self._report(value)
+
+    def item(self, value: Any) -> None:
+        """Take what a generator has yielded: a part of the result, and progress."""
+        self.items.append(value)
+        self.progress(value)
+
+
+class Watch:
+    """Calls a function on the loop when a body's time is over: in all, or without a sign of life."""
+
+    __slots__ = ("_clock", "_due", "_expire", "_idle", "_limit", "_signs", "_timer", "is_expired", "is_idle")
+
+    def __init__(self, clock: Clock, signs: Signs, *, limit: float | None, idle: float | None) -> None:
+        self._clock = clock
+        self._signs = signs
+        self._limit = _NEVER if limit is None else limit
+        self._idle = _NEVER if idle is None else idle
+        self._due = _NEVER
+        self._timer: Timer | None = None
+        self._expire: Callable[[], object] = _do_nothing
+        self.is_expired = False
+        self.is_idle = False
+        """Whether the body gave no sign of life for too long."""
+
+    @property
+    def seconds(self) -> float:
+        """The limit that was reached."""
+        return self._idle if self.is_idle else self._limit
+
+    def start(self) -> None:
+        """Begin to count, on the running loop: the body starts now."""
+        now = self._clock.now()
+        self._due = now + self._limit
+        self._signs.last = now
+        self._set(self._left(now))
+
+    def tells(self, expire: Callable[[], object]) -> None:
+        """What to call when time is over."""
+        self._expire = expire
+
+    def stop(self) -> None:
+        """Count no longer."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def later(self, seconds: float, act: Callable[[], object]) -> None:
+        """Call a function later, unless the watch is stopped before."""
+        self._timer = self._clock.call_later(seconds, act)
+
+    def out_of_time(self, *, is_still_running: bool) -> OutOfTime:
+        """The exception that says so."""
+        return OutOfTime(self.seconds, is_idle=self.is_idle, is_still_running=is_still_running)
+
+    def _left(self, now: float) -> float:
+        return min(self._due - now, self._signs.last + self._idle - now)
+
+    def _set(self, left: float) -> None:
+        if left < _NEVER:
+            self.later(max(left, 0.0), self._ring)
+
+    def _ring(self) -> None:
+        now = self._clock.now()
+        left = self._left(now)
+        if left > _CLOSE_ENOUGH:  # it gave a sign meanwhile
+            self._set(left)
+            return
+        self.is_idle = self._due - now > _CLOSE_ENOUGH
+        self.is_expired = True
+        self._expire()
+
+
+def _do_nothing() -> None:
+    """Nobody has said yet what to do."""
