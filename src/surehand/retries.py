@@ -6,7 +6,7 @@ from typing import Final
 
 from surehand.concurrency import SYSTEM_CLOCK, Clock
 from surehand.errors import ModelError, NodeError, SurehandError, ToolException
-from surehand.policy import RetryPolicy
+from surehand.policy import RetryPolicy, is_lasting
 
 __all__ = ["Retries"]
 
@@ -30,8 +30,9 @@ class Retries:
     """The attempts of one run of a node.
 
     An exception out of a turn of tool calls is only covered where another run would repeat no call that had an effect.
-    A policy without ``retry_on`` covers every exception but those that point at a mistake in the program, and those
-    of Surehand that say that trying again is no use.
+    A policy with ``retry_on`` covers what that names. One without covers every exception but those that point at a
+    mistake in the program, those of Surehand that say that trying again is no use, and requests that were refused for
+    what they are (HTTP 404, a certificate that is not accepted).
 
     Args:
         policy: None for a single attempt.
@@ -60,7 +61,9 @@ def _covers(policy: RetryPolicy, error: Exception) -> bool:
     if isinstance(error, ToolException) and error.retryable:  # its author says so
         return True
     if policy.retry_on is not None:
-        return policy.covers(error)
+        return policy.names(error)
+    if policy.transient and is_lasting(error):
+        return False
     if isinstance(error, SurehandError):  # wrong input or a missing node is the same next time, but servers recover
         return isinstance(error, ModelError)
     return not isinstance(error, _MISTAKES)

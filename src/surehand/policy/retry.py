@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 
 from surehand.errors import OptionError
 from surehand.policy.checks import are_exceptions, count, flag, is_function, seconds
+from surehand.policy.transient import is_transient, retry_after_of
 
 __all__ = ["RetryOn", "RetryPolicy"]
 
@@ -22,8 +23,9 @@ _NEVER: Final = float("inf")
 class RetryPolicy:
     """How often and when a failed attempt is made again.
 
-    A tool is retried when its author raises ``ToolException(retryable=True)``. Whatever else ``retry_on`` names is
-    retried only on tools that are ``idempotent`` or ``read_only``: an attempt that failed may have had an effect.
+    A tool is retried when its author raises ``ToolException(retryable=True)``. What passes by itself, and whatever else
+    ``retry_on`` names, is retried only on tools that are ``idempotent`` or ``read_only``: an attempt that failed may
+    have had an effect.
     """
 
     max_attempts: int = 3
@@ -38,17 +40,24 @@ class RetryPolicy:
     """Whether each wait is shortened by a random part, at most half, so that retries do not come in step."""
     retry_on: RetryOn | None = None
     """Further exceptions to retry; None adds none."""
+    transient: bool = True
+    """Whether failures that are known to pass by themselves are retried: a server that is busy, a lost connection."""
     max_elapsed: float | None = None
     """No new attempt starts when this many seconds have passed since the first; None for no limit."""
+    max_retry_after: float | None = 60.0
+    """Seconds that a server may ask to be left alone; where it asks for more, there is no further attempt. None for no
+    limit."""
 
     def __post_init__(self) -> None:
         count("max_attempts", self.max_attempts)
         for name in ("initial_interval", "max_interval"):
             seconds(name, getattr(self, name))
-        if self.max_elapsed is not None:
-            seconds("max_elapsed", self.max_elapsed)
+        for name in ("max_elapsed", "max_retry_after"):
+            if getattr(self, name) is not None:
+                seconds(name, getattr(self, name))
         _check_factor(self.backoff_factor)
-        flag("jitter", self.jitter)
+        for name in ("jitter", "transient"):
+            flag(name, getattr(self, name))
         if self.retry_on is not None and not are_exceptions(self.retry_on) and not is_function(self.retry_on):
             raise OptionError(
                 option="retry_on", value=self.retry_on, expected="exception types, a function of the exception or None"
@@ -70,21 +79,33 @@ class RetryPolicy:
         return max(wait, after or 0.0)
 
     def next_delay(self, attempt: int, error: BaseException | None, *, elapsed: float) -> float | None:
-        """Seconds until the next attempt; None when attempts or time have run out.
+        """Seconds until the next attempt; None when attempts or time have run out, or the wait would be too long.
 
         Args:
             attempt: The number of the attempt that failed, from 1.
-            error: What it failed with; its ``retry_after``, in seconds, is the least that is waited. Infinity means
-                never; what is no number says nothing.
+            error: What it failed with; what it asks for (``retry_after``, a ``Retry-After`` header) is the least that
+                is waited. Infinity means never; what is no number says nothing.
             elapsed: Seconds since the first attempt began.
         """
-        if attempt >= self.max_attempts:
+        if attempt >= self.max_attempts or self.refused_wait(error) is not None:
             return None
-        wait = self.delay(attempt, after=_asked_for(error))
+        wait = self.delay(attempt, after=retry_after_of(error))
         limit = _NEVER if self.max_elapsed is None else self.max_elapsed
-        return None if wait == _NEVER or elapsed + wait > limit else wait
+        return None if elapsed + wait > limit else wait
+
+    def refused_wait(self, error: BaseException | None) -> float | None:
+        """The seconds that a failure asks for, where they are more than this policy waits; else None."""
+        wish = retry_after_of(error)
+        if wish is None:
+            return None
+        limit = _NEVER if self.max_retry_after is None else self.max_retry_after
+        return wish if wish > limit or wish == _NEVER else None
 
     def covers(self, error: Exception) -> bool:
+        """Whether the policy retries this exception: it passes by itself, or ``retry_on`` names it."""
+        return (self.transient and is_transient(error)) or self.names(error)
+
+    def names(self, error: Exception) -> bool:
         """Whether ``retry_on`` names this exception."""
         rule = self.retry_on
         if rule is None:
@@ -92,15 +113,6 @@ class RetryPolicy:
         if isinstance(rule, type | tuple):
             return isinstance(error, rule)
         return bool(rule(error))
-
-
-def _asked_for(error: BaseException | None) -> float | None:
-    """The seconds in an exception's ``retry_after``; None where it says nothing that can be meant."""
-    try:
-        after = getattr(error, "retry_after", None)
-    except Exception:  # noqa: BLE001 - a property of a foreign exception may raise anything, and is only a wish
-        return None
-    return after if isinstance(after, int | float) and after > 0 else None
 
 
 def _check_factor(value: object) -> None:
