@@ -28,7 +28,7 @@ from surehand.policy import UNSET, ToolOptions
 from surehand.shapes import is_object
 from surehand.spec import ToolSpec
 
-__all__ = ["AsyncRun", "Middleware", "Run", "ToolCallMiddleware", "ToolCallRequest", "as_middleware"]
+__all__ = ["AsyncRun", "Middleware", "Run", "ToolCallMiddleware", "ToolCallRequest", "as_middleware", "same_call"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -66,13 +66,18 @@ class ToolCallRequest:
         Raises:
             OptionError: ``tool_call`` is no mapping, or is a call of another tool or with another id.
         """
-        changed: Any = dict(self.tool_call) if tool_call is None else _same_call(self.tool_call, tool_call)
+        changed: Any = dict(self.tool_call) if tool_call is None else same_call(self.tool_call, tool_call)
         if args is not UNSET:
             changed["args"] = args
         return replace(self, tool_call=changed)
 
 
-def _same_call(call: ToolCall, given: Mapping[str, Any]) -> dict[str, Any]:
+def same_call(call: ToolCall, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The call with what a middleware made of it.
+
+    Raises:
+        OptionError: It is no mapping, or a call of another tool or with another id.
+    """
     if not is_object(given) or any(given.get(key, call[key]) != call[key] for key in ("id", "name")):
         raise OptionError(
             option="tool_call",
@@ -137,8 +142,8 @@ def as_middleware(given: Iterable[Any]) -> tuple[Middleware, ...]:
 
 
 def _as_middleware(given: Any) -> Middleware:
-    wrap = getattr(given, "wrap_tool_call", None)
-    awrap = getattr(given, "awrap_tool_call", None)
+    wrap: Any = getattr(given, "wrap_tool_call", None)
+    awrap: Any = getattr(given, "awrap_tool_call", None)
     if isinstance(given, type):
         raise _refused(given, "an instance of it")
     if wrap is None and awrap is None and callable(given):
