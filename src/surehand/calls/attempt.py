@@ -201,7 +201,7 @@ def _is_safe(call: Call, failure: Outcome, policy: RetryPolicy) -> bool:
 
 
 def _in_words(call: Call, late: OutOfTime, signs: Signs) -> Outcome:
-    return with_partial_output(call, timed_out(late), signs.items)
+    return with_partial_output(call, timed_out(call, late), signs.items)
 
 
 def _accepted(call: Call, value: Any) -> _Ended:

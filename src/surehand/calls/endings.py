@@ -8,6 +8,7 @@ import uuid
 from dataclasses import replace
 from typing import Any, Final
 
+from surehand.calls.advice import advice_on
 from surehand.calls.call import Call
 from surehand.calls.causes import causes_of, has_author_words, kind_of, words_of
 from surehand.calls.render import render_value
@@ -66,26 +67,39 @@ def governed(call: Call, outcome: Outcome) -> Call:
 
 
 def classify(call: Call, error: BaseException) -> Outcome:
-    """The outcome that an exception of the body stands for; of an exception group, what its causes stand for."""
+    """The outcome that an exception of the body stands for; of an exception group, what its causes stand for.
+
+    The text ends with what there is to know about calling again: that the effect may be there, or a wish to wait.
+    """
     causes = causes_of(error)
     kind = kind_of(causes)
     redactor = call.turn.redactor(call)
     text = listed([words_of(cause, redactor) for cause in causes[:MAX_LISTED]], total=len(causes))
     if kind is FailureKind.LIMIT:
         return Outcome(kind=kind, text=text)
-    if all(map(has_author_words, causes)):
+    is_authors = all(map(has_author_words, causes))
+    if advice := advice_on(call, error, is_authors=is_authors):
+        text = f"{text}\n{advice}" if "\n" in text else f"{text} {advice}"
+    if is_authors:
         is_retryable = all(isinstance(cause, ToolException) and cause.retryable for cause in causes)
         return Outcome(kind=kind, text=text, error=error, error_id=new_error_id(), retryable=is_retryable)
     return _unexpected(kind, text, error)
 
 
-def timed_out(late: OutOfTime) -> Outcome:
+def timed_out(call: Call, late: OutOfTime) -> Outcome:
     """The outcome of a body that did not end in time."""
     what = "gave no sign of life for" if late.is_idle else "did not answer within"
-    fate = "It may still be running, and may still have an effect." if late.is_still_running else "It was stopped."
     own = late.__cause__
     error = None if own is None or isinstance(own, asyncio.CancelledError | TimeoutError) else own
-    return _unexpected(FailureKind.TIMEOUT, f"The tool {what} {late.seconds:g} seconds. {fate}", error)
+    return _unexpected(FailureKind.TIMEOUT, f"The tool {what} {late.seconds:g} seconds. {_fate(call, late)}", error)
+
+
+def _fate(call: Call, late: OutOfTime) -> str:
+    if late.is_still_running:
+        return "It may still be running, and may still have an effect."
+    if call.tool is not None and call.tool.may_run_twice:
+        return "It was stopped."
+    return "It was stopped, and may have happened in part: find out before you call again."
 
 
 def with_partial_output(call: Call, failure: Outcome, items: list[Any]) -> Outcome:

@@ -1,0 +1,55 @@
+"""What there is to know about calling again after a failure, in words for the model."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from surehand.calls.call import Call
+from surehand.policy import RetryPolicy, is_ambiguous, retry_after_of
+
+__all__ = ["IN_DOUBT", "advice_on"]
+
+IN_DOUBT: Final = "The request may have been sent before that, so it may have happened: find out before you call again."
+_UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
+
+
+def advice_on(call: Call, error: BaseException, *, is_authors: bool = False) -> str:
+    """The sentences to put after what went wrong; empty where there is nothing to say.
+
+    Args:
+        call: The call that failed.
+        error: What it failed with.
+        is_authors: Whether the failure is told in the words of the tool's author. Those stand alone, except where he
+            asks for a wait that the retry policy does not grant.
+    """
+    doubt = IN_DOUBT if not is_authors and _is_in_doubt(call, error) else ""
+    return " ".join(filter(None, (doubt, _wish(call, error, is_authors=is_authors))))
+
+
+def _is_in_doubt(call: Call, error: BaseException) -> bool:
+    """Whether the call may have had an effect that a second one would have again."""
+    return call.tool is not None and not call.tool.may_run_twice and is_ambiguous(error)
+
+
+def _wish(call: Call, error: BaseException, *, is_authors: bool) -> str:
+    wish = retry_after_of(error)
+    is_refused = _policy(call).refused_wait(error) is not None
+    if wish is None or (is_authors and not is_refused):
+        return ""
+    if math.isinf(wish):
+        return "The service asks not to be called again."
+    asked = f"The service asks to wait {_spoken(wish)} before the next call."
+    return f"{asked} Go on without it for now, or say that it has to wait." if is_refused else asked
+
+
+def _policy(call: Call) -> RetryPolicy:
+    policy = call.tool.options.retry if call.tool is not None else None
+    return policy if isinstance(policy, RetryPolicy) else RetryPolicy()
+
+
+def _spoken(seconds: float) -> str:
+    """A duration in the largest unit of which there are two, rounded up: ``90 seconds``, ``15 minutes``."""
+    size, unit = next((entry for entry in _UNITS if seconds >= 2 * entry[0]), _UNITS[-1])
+    number = max(1, math.ceil(seconds / size))
+    return f"{number} {unit}" + ("" if number == 1 else "s")
