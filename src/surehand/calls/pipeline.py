@@ -30,6 +30,7 @@ from surehand.calls.answer import answer, render
 from surehand.calls.arguments_view import Arguments
 from surehand.calls.attempt import attempt
 from surehand.calls.call import Call
+from surehand.calls.chain import run_through
 from surehand.calls.endings import failed, internal
 from surehand.calls.typed import typed
 from surehand.concurrency import run_in_thread
@@ -214,7 +215,13 @@ async def perform(call: Call) -> Call:
 
 async def finish(call: Call) -> Call:
     """Bring a call that is ready to its end, through the host's middleware."""
-    return end(await perform(call))
+    return end(await run_through(call, call.turn.host.middleware, perform, recheck=recheck))
+
+
+def recheck(call: Call) -> Call:
+    """The call with the arguments that a middleware gave it, or with the outcome that keeps it from running."""
+    call = parse(call)
+    return call if call.outcome is not None else validate(call)
 
 
 async def run_call(call: Call) -> Call:
