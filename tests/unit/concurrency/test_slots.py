@@ -10,35 +10,15 @@ from typing import Any
 
 import pytest
 
+from support.turns import Room
 from surehand.concurrency import Slots, run_sync, run_without_loop
-
-
-class Room:
-    """Where those who hold a place are counted, from whatever thread."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self.inside = 0
-        self.peak = 0
-        self.order: list[object] = []
-
-    def enter(self, name: object = None) -> None:
-        with self._lock:
-            self.inside += 1
-            self.peak = max(self.peak, self.inside)
-            self.order.append(name)
-
-    def leave(self) -> None:
-        with self._lock:
-            self.inside -= 1
 
 
 async def stay(slots: Slots, places: Mapping[str, int], room: Room, name: object = None) -> None:
     """Hold the places for a few steps of the loop."""
     async with slots.hold(places):
-        room.enter(name)
-        await settle()
-        room.leave()
+        with room.visit(name):
+            await settle()
 
 
 async def wait_and_leave(slots: Slots, places: Mapping[str, int], order: list[str], name: str) -> None:
@@ -329,9 +309,8 @@ def test_one_limit_holds_across_several_loops() -> None:
 
     async def pause() -> None:
         async with slots.hold({"a": 3, "b": 2}):
-            room.enter()
-            await asyncio.sleep(0.001)
-            room.leave()
+            with room.visit():
+                await asyncio.sleep(0.001)
 
     async def main() -> None:
         async with asyncio.TaskGroup() as tasks:
@@ -349,9 +328,8 @@ def test_a_thread_without_a_loop_blocks_until_it_has_its_place() -> None:
 
     async def main() -> None:
         async with slots.hold({"a": 2}):
-            room.enter()
-            threading.Event().wait(0.001)
-            room.leave()
+            with room.visit():
+                threading.Event().wait(0.001)
 
     in_threads(6, lambda: [run_without_loop(main) for _ in range(10)])
     assert room.peak == 2
@@ -364,8 +342,8 @@ def test_loops_and_threads_without_one_wait_for_each_other() -> None:
 
     async def block() -> None:
         async with slots.hold({"a": 1}):
-            room.enter()
-            room.leave()
+            with room.visit():
+                pass
 
     async def pause() -> None:
         for _ in range(20):
