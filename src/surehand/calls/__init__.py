@@ -9,19 +9,23 @@ from surehand.calls.guards import Guard
 from surehand.calls.history import History, past_calls
 from surehand.calls.journal import CallJournal, CallKey, MemoryJournal
 from surehand.calls.middleware import Middleware, as_middleware
-from surehand.calls.pipeline import PERFORM, PREPARE, gate, parse, prepare, resolve, run_call
+from surehand.calls.pipeline import PERFORM, PREPARE, gate, parse, prepare, resolve
 from surehand.calls.render import Rendered, render_value
+from surehand.calls.renderers import RENDERERS, Renderers, register_renderer
 from surehand.calls.rules import GOVERNED
-from surehand.calls.run import Answers, calls_of, run_alone_sync, run_turn, run_turn_sync
-from surehand.calls.shelf import ResultShelf
+from surehand.calls.run import Answers, calls_of, run_alone, run_alone_sync, run_turn, run_turn_sync
+from surehand.calls.shelf import DEFAULT_READ, READER_NAME, Passage, Reading, ResultShelf, reader_call
 from surehand.calls.table import RegisteredTool, ToolTable
 from surehand.calls.text import shorten, well_formed, without_links
 from surehand.calls.typed import typed
 
 __all__ = [
+    "DEFAULT_READ",
     "GOVERNED",
     "PERFORM",
     "PREPARE",
+    "READER_NAME",
+    "RENDERERS",
     "Answers",
     "Approve",
     "Breakers",
@@ -33,8 +37,11 @@ __all__ = [
     "Host",
     "MemoryJournal",
     "Middleware",
+    "Passage",
+    "Reading",
     "RegisteredTool",
     "Rendered",
+    "Renderers",
     "ResultShelf",
     "RetryBudget",
     "ToolReturn",
@@ -47,10 +54,12 @@ __all__ = [
     "parse",
     "past_calls",
     "prepare",
+    "reader_call",
+    "register_renderer",
     "render_value",
     "resolve",
+    "run_alone",
     "run_alone_sync",
-    "run_call",
     "run_turn",
     "run_turn_sync",
     "shorten",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from functools import partial
+from typing import Any, TypeAlias, cast
 
 from surehand.calls.call import Call
 from surehand.calls.render import Rendered, render_value
+from surehand.calls.shelf import READER_NAME, Keep
 from surehand.control import Command, is_command
 from surehand.freeze import thaw
 from surehand.messages import Content, ToolMessage
@@ -14,7 +17,10 @@ from surehand.outcomes import Outcome
 from surehand.policy import DEFAULT_MAX_OUTPUT
 from surehand.shapes import is_array, is_object, is_pair
 
-__all__ = ["ToolReturn", "answer", "render"]
+__all__ = ["ToolReturn", "answer", "keeper", "render"]
+
+_Show: TypeAlias = Callable[[Any], Rendered]
+"""Renders a value as the call's host wants it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +38,24 @@ def render(call: Call) -> Call:
     if call.message is not None:  # answered from the journal
         return call
     outcome = call.outcome
-    limit = _max_output(call)
+    host = call.turn.host
+    show = partial(render_value, max_output=_max_output(call), keep=keeper(call), renderers=host.renderers)
     if outcome is not None and outcome.kind is not None:
-        return call._replace(rendered=render_value(outcome.text or str(outcome.kind), max_output=limit))
+        return call._replace(rendered=show(outcome.text or str(outcome.kind)))
     if is_command(call.value):
-        return _from_command(call, call.value, limit)
-    return call._replace(rendered=_rendered(call, call.value, limit))
+        return _from_command(call, call.value, show)
+    return call._replace(rendered=_rendered(call, call.value, show))
+
+
+def keeper(call: Call) -> Keep | None:
+    """Keeps what the model is not given of the call's answer; None where there is no shelf to keep it on.
+
+    What was read from the shelf is not put there again: the model would read on in a piece of a piece.
+    """
+    shelf = call.turn.host.shelf
+    if shelf is None or call.name == READER_NAME:
+        return None
+    return partial(shelf.put, call.turn.thread_id)
 
 
 def answer(call: Call) -> Call:
@@ -47,7 +65,7 @@ def answer(call: Call) -> Call:
     outcome = call.outcome or Outcome()
     rendered = call.rendered or render_value(None, max_output=None)
     if rendered.notes:
-        outcome = replace(outcome, notes=rendered.notes)
+        outcome = replace(outcome, notes=(*outcome.notes, *rendered.notes))
     message = ToolMessage(
         cast("Content", rendered.content),  # a list is invariant: list[dict] is no list[str | dict]
         tool_call_id=call.id,
@@ -59,21 +77,21 @@ def answer(call: Call) -> Call:
     return call._replace(message=message, outcome=outcome)
 
 
-def _rendered(call: Call, value: Any, limit: int | None) -> Rendered:
+def _rendered(call: Call, value: Any, show: _Show) -> Rendered:
     if isinstance(value, ToolMessage):  # id and name are the call's, whatever the tool wrote there
-        return _with_artifact(render_value(value.content, max_output=limit), value.artifact)
+        return _with_artifact(show(value.content), value.artifact)
     if isinstance(value, ToolReturn):
-        return _with_artifact(render_value(value.content, max_output=limit), value.artifact)
+        return _with_artifact(show(value.content), value.artifact)
     if call.tool is not None and call.tool.spec.response_format == "content_and_artifact":
-        return _from_pair(value, limit)
-    return render_value(value, max_output=limit)
+        return _from_pair(value, show)
+    return show(value)
 
 
-def _from_pair(value: Any, limit: int | None) -> Rendered:
+def _from_pair(value: Any, show: _Show) -> Rendered:
     if is_pair(value):
         content, artifact = value
-        return _with_artifact(render_value(content, max_output=limit), artifact)
-    rendered = render_value(value, max_output=limit)
+        return _with_artifact(show(content), artifact)
+    rendered = show(value)
     note = "the tool is declared to return (content, artifact) and returned no pair: taken as content"
     return rendered._replace(notes=(*rendered.notes, note))
 
@@ -82,13 +100,10 @@ def _with_artifact(rendered: Rendered, artifact: Any) -> Rendered:
     return rendered if artifact is None else rendered._replace(artifact=artifact, has_artifact=True)
 
 
-def _from_command(call: Call, command: Command, limit: int | None) -> Call:
+def _from_command(call: Call, command: Command, show: _Show) -> Call:
     """The answer that the command brings along for this call, or a plain one, and the command without it."""
     own, rest = _own_answer(call, command.update)
-    if own is None:
-        rendered = render_value("Done; control moves on.", max_output=limit)
-    else:
-        rendered = _with_artifact(render_value(own.content, max_output=limit), own.artifact)
+    rendered = show("Done; control moves on.") if own is None else _with_artifact(show(own.content), own.artifact)
     # A tool may hand on a part of the state it was shown, which is read-only; in the graph it is ordinary again.
     return call._replace(rendered=rendered, command=replace(command, update=thaw(rest)))
 

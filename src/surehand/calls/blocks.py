@@ -5,17 +5,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, TypeAlias
 
-from surehand.calls.forms import FORMS
+from surehand.calls.cut import Cut
 from surehand.calls.reader import Reader
 from surehand.calls.rendered import Rendered
+from surehand.calls.shelf import Keep
 from surehand.calls.strict_json import encode, is_plain
-from surehand.calls.text import shorten, well_formed
+from surehand.calls.text import well_formed
 from surehand.wording import NO_OUTPUT
 
-__all__ = ["is_typed", "render_blocks"]
+__all__ = ["cut_blocks", "is_typed", "render_blocks", "text_to_count"]
+
+Block: TypeAlias = str | dict[str, Any]
+_BETWEEN: Final = "\n"
+"""Stands between the texts of blocks. One character, so that no head of the text can end inside of it."""
 
 _MEDIA_FIELDS: Final = ("source", "data", "url", "base64", "file_id", "image", "audio", "video", "file")
 _BLOCK_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -58,9 +63,15 @@ def _is_block(block: object) -> bool:
     return any(block.get(field) is not None for field in _BLOCK_FIELDS[kind])
 
 
-def render_blocks(value: list[Any], max_output: int | None) -> Rendered | None:
-    """The value as content blocks; None where one of its items is none."""
-    reader = Reader(FORMS, is_binary_kept=True)
+def render_blocks(value: list[Any], reader: Reader, max_output: int | None, keep: Keep | None) -> Rendered | None:
+    """The value as content blocks; None where one of its items is none.
+
+    Args:
+        value: The list.
+        reader: Reads what is no plain data, with bytes as base64.
+        max_output: The most characters that the texts of the blocks have together; None for no limit.
+        keep: Given the whole of the texts where they are cut.
+    """
     data = value if all(map(is_plain, value)) else reader.plain(value, ())
     if not isinstance(data, list) or not all(map(_is_block, data)):
         return None
@@ -70,7 +81,7 @@ def render_blocks(value: list[Any], max_output: int | None) -> Rendered | None:
     if len(blocks) < len(data):
         reader.note((), "blank text blocks were left out, providers refuse them")
     clean = _clean_blocks(blocks, reader)
-    shown = clean if max_output is None else _shorten_blocks(clean, max_output, reader)
+    shown = clean if max_output is None else _shortened(clean, max_output, reader, keep)
     is_whole = shown is clean and len(blocks) == len(data)
     return Rendered(shown, None if is_whole else value, not is_whole, reader.all_notes())
 
@@ -103,26 +114,51 @@ def _well_formed_data(data: Any) -> Any:
     return data
 
 
-def _shorten_blocks(blocks: list[dict[str, Any]], limit: int, reader: Reader) -> list[dict[str, Any]]:
-    """The blocks with their text cut to ``limit`` characters in all; the same list where nothing is cut."""
-    texts = [_counted_text(block) for block in blocks]
-    total = sum(map(len, texts))
-    if total <= limit:
+def _shortened(blocks: list[dict[str, Any]], limit: int, reader: Reader, keep: Keep | None) -> list[dict[str, Any]]:
+    """The blocks with their texts cut to ``limit`` characters in all; the same list where nothing is cut."""
+    text = text_to_count(blocks)
+    if len(text) <= limit:
         return blocks
-    reader.note((), f"cut to {limit:,} of {total:,} characters of text")
-    left = limit
-    shown: list[dict[str, Any]] = []
-    for block, text in zip(blocks, texts, strict=True):
-        if len(text) <= left:
+    reader.note((), f"cut to {limit:,} of {len(text):,} characters of text")
+    return cut_blocks(blocks, Cut.whole(text, None if keep is None else keep(text)), limit)
+
+
+def text_to_count(blocks: Iterable[Block]) -> str:
+    """The text whose size counts, one block a line: all that can be cut without destroying it."""
+    return _BETWEEN.join(text for block in blocks if (text := _counted(block)) is not None)
+
+
+def cut_blocks(blocks: Iterable[Block], cut: Cut, limit: int) -> list[Block]:
+    """The blocks with their text cut to a size: what goes beyond the head is left out, images and files are not.
+
+    Args:
+        blocks: The blocks.
+        cut: What there is of their text.
+        limit: The most characters of it that are left.
+    """
+    head, rest = cut.to(limit)
+    shown: list[Block] = []
+    start, is_open = 0, True
+    for block in blocks:
+        text = _counted(block)
+        if text is None:
             shown.append(block)
-        elif left > 0:
-            kept = block if block["type"] in _TEXT_BLOCKS else {"type": "text"}
-            shown.append({**kept, "text": shorten(text, left)})
-        left -= len(text)
+            continue
+        end = start + len(text)
+        if is_open and end >= len(head):
+            kept = block if isinstance(block, dict) and block["type"] in _TEXT_BLOCKS else {"type": "text"}
+            shown.append({**kept, "text": head[start:] + rest})
+            is_open = False
+        elif is_open:
+            shown.append(block)
+        start = end + len(_BETWEEN)
     return shown
 
 
-def _counted_text(block: Mapping[str, Any]) -> str:
+def _counted(block: Block) -> str | None:
+    """The text of a block that counts; None for an image or a file."""
+    if isinstance(block, str):
+        return block
     if block["type"] in _TEXT_BLOCKS:
         return str(block["text"])
-    return encode(block) if block["type"] in _COUNTED_BLOCKS else ""
+    return encode(block) if block["type"] in _COUNTED_BLOCKS else None

@@ -13,6 +13,7 @@ from surehand.calls.journal import CallJournal, CallKey, digest_of
 from surehand.calls.middleware import Middleware
 from surehand.calls.redact import Redactor
 from surehand.calls.render import Rendered
+from surehand.calls.renderers import Renderers
 from surehand.calls.secrets import secret_texts
 from surehand.calls.shelf import ResultShelf
 from surehand.calls.table import RegisteredTool, ToolTable
@@ -62,6 +63,8 @@ class Host:
     """Keeps the results that are too long for the model."""
     max_turn_output: int | None = None
     """The most characters that the results of one turn may have together; None for no limit."""
+    renderers: Renderers | None = None
+    """How the host's own types are written for the model; None for what holds everywhere."""
     breakers: Breakers | None = None
     """None where no tool has a circuit breaker."""
     slots: Slots = field(default_factory=Slots)

@@ -87,6 +87,7 @@ def _context(call: Call, attempt: int, signs: Signs) -> ToolContext:
         attempt=attempt,
         deadline=None if timeout is None else time.monotonic() + timeout,
         idempotency_key=call.key.idempotency_key,
+        thread_id=call.turn.thread_id,
         context=call.turn.context,
         on_progress=signs.progress,
         on_heartbeat=signs.beat,

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
+from math import isfinite
 from typing import Any, Final
 
+from surehand.calls.renderers import Renderer, Renderers
 from surehand.calls.strict_json import MAX_VALUES, encode
 from surehand.calls.text import well_formed
 
-__all__ = ["CUT", "MAX_DEPTH", "MAX_NOTES", "NOT_MINE", "Form", "Path", "Reader", "type_name"]
+__all__ = ["CUT", "MAX_DEPTH", "MAX_NOTES", "NOT_MINE", "Form", "Path", "Reader", "renderer_failed", "type_name"]
 
 MAX_DEPTH: Final = 100
 """How deep a value that is no plain JSON is read; plain JSON may be as deep as the interpreter's stack allows."""
@@ -20,6 +22,8 @@ MAX_NOTES: Final = 20
 """The most notes on one value."""
 CUT: Final = "…"
 """Stands for what was not read."""
+_SMALL: Final = 2**63
+"""Integers below it are written in decimal digits without a further look."""
 
 Path = tuple[str | int, ...]
 Form = Callable[["Reader", Any, Path], Any]
@@ -37,14 +41,18 @@ class Reader:
 
     Args:
         forms: Tried in order; the first that knows a value decides, and the last has to know every value.
+        renderers: Asked before the forms; what a renderer returns is read in the value's place.
         is_binary_kept: Whether bytes are written as base64 in any case, as content blocks need them.
     """
 
-    __slots__ = ("_depth", "_forms", "_left", "_more", "_notes", "_open", "is_binary_kept", "is_cut")
+    __slots__ = ("_depth", "_forms", "_left", "_more", "_notes", "_open", "_renderers", "is_binary_kept", "is_cut")
 
-    def __init__(self, forms: Sequence[Form], *, is_binary_kept: bool = False) -> None:
+    def __init__(
+        self, forms: Sequence[Form], *, renderers: Renderers | None = None, is_binary_kept: bool = False
+    ) -> None:
         self.is_binary_kept = is_binary_kept
         self.is_cut = False
+        self._renderers = renderers or None
         self._forms = forms
         self._left = MAX_VALUES
         self._depth = 0
@@ -71,9 +79,15 @@ class Reader:
         """The notes in order; the last one counts those that were too many."""
         return (*self._notes, f"and {self._more} more") if self._more else tuple(self._notes)
 
-    def plain(self, value: Any, path: Path) -> Any:
-        """The value as plain JSON data; never raises an ``Exception``."""
-        if value is None or type(value) is str or type(value) is bool:
+    def plain(self, value: Any, path: Path, *, without: Renderer | None = None) -> Any:
+        """The value as plain JSON data; never raises an ``Exception``.
+
+        Args:
+            value: The value.
+            path: Where it stands in the result.
+            without: A renderer that is not asked for the value itself, because the value is its answer.
+        """
+        if _is_scalar(value):
             return value
         if id(value) in self._open:
             self.note(path, "the value contains itself, the repetition was cut")
@@ -84,7 +98,7 @@ class Reader:
         self._open.add(id(value))
         self._depth += 1
         try:
-            return self._form(value, path)
+            return self._form(value, path, without)
         except Exception as error:  # noqa: BLE001 - any code of the value may run here, and a result is always shown
             self.note(path, f"reading it raised {type(error).__name__}, only its type is shown")
             return {"type": type_name(type(value))}
@@ -92,7 +106,18 @@ class Reader:
             self._depth -= 1
             self._open.discard(id(value))
 
-    def _form(self, value: Any, path: Path) -> Any:
+    def _form(self, value: Any, path: Path, without: Renderer | None) -> Any:
+        render = None if self._renderers is None else self._renderers.find(type(value))
+        if render is None or render is without:
+            return self._built_in(value, path)
+        try:
+            shown = render(value)
+        except Exception as error:  # noqa: BLE001 - the host's own code
+            self.note(path, renderer_failed(error))
+            return self._built_in(value, path)
+        return self._built_in(value, path) if shown is value else self.plain(shown, path, without=render)
+
+    def _built_in(self, value: Any, path: Path) -> Any:
         return next(data for form in self._forms if (data := form(self, value, path)) is not NOT_MINE)
 
     def mapping(self, items: Iterable[tuple[Any, Any]], path: Path) -> dict[str, Any]:
@@ -103,13 +128,13 @@ class Reader:
             if name in data:
                 self.note(path, f"two keys read {name!r}, the later one was given a mark")
                 name = f"{name}′{len(data)}"
-            data[name] = self.plain(value, (*path, name))
+            data[name] = value if _is_scalar(value) else self.plain(value, (*path, name))
         return data
 
     def items(self, values: Iterable[Any], path: Path, *, limit: int = MAX_VALUES) -> list[Any]:
         """At most ``limit`` of the values as a list."""
-        taken = self._within_budget(values, path, limit=limit)
-        return [self.plain(value, (*path, index)) for index, value in enumerate(taken)]
+        taken = enumerate(self._within_budget(values, path, limit=limit))
+        return [value if _is_scalar(value) else self.plain(value, (*path, index)) for index, value in taken]
 
     def _within_budget(self, values: Iterable[Any], path: Path, *, limit: int) -> Iterator[Any]:
         """The values up to the limit and to what is left for the whole result: any of them may be endless."""
@@ -127,6 +152,19 @@ class Reader:
         data = self.plain(key, path)
         self.note(path, "keys that are not text were turned into text")
         return well_formed(data if isinstance(data, str) else encode(data))
+
+
+def _is_scalar(value: Any) -> bool:
+    """Whether the value is a JSON scalar of exactly that type, with nothing to be said about it."""
+    kind = type(value)
+    if kind is int:
+        return -_SMALL < value < _SMALL
+    return value is None or kind is str or kind is bool or (kind is float and isfinite(value))
+
+
+def renderer_failed(error: Exception) -> str:
+    """The note on a value whose renderer raised."""
+    return f"its renderer raised {type(error).__name__}, it is shown without it"
 
 
 def type_name(kind: type) -> str:

@@ -23,6 +23,7 @@ from typing import Final
 from surehand.calls.bodies import CLEANUP_SECONDS
 from surehand.calls.call import Call, Turn
 from surehand.calls.pipeline import begin, ended_as, ended_late, finish, run_call
+from surehand.calls.turn_output import fit
 from surehand.concurrency import SYSTEM_CLOCK, has_running_loop, run_sync, run_without_loop
 from surehand.control import Command
 from surehand.messages import ToolCall, ToolMessage, close_call
@@ -172,8 +173,8 @@ class _Floor:
                 raise self._broken
 
     def answered(self) -> list[Call]:
-        """All calls with their answers, in call order."""
-        return [self._closed(call) for call in self._calls]
+        """All calls with their answers, in call order, and kept to what the turn may have together."""
+        return fit([self._closed(call) for call in self._calls], self._turn.host.max_turn_output)
 
     def closed(self) -> list[ToolMessage]:
         """The answers of a turn that was cancelled."""

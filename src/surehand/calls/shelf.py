@@ -11,14 +11,14 @@ from __future__ import annotations
 import secrets
 from collections import Counter, OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final
 
 from surehand.errors import OptionError
 from surehand.policy import count
 
-__all__ = ["DEFAULT_READ", "READER_NAME", "Keep", "Passage", "Reading", "ResultShelf"]
+__all__ = ["DEFAULT_READ", "READER_NAME", "Keep", "Passage", "Reading", "ResultShelf", "reader_call"]
 
 READER_NAME: Final = "read_tool_result"
 """The name of the tool that reads from a shelf."""
@@ -32,6 +32,11 @@ Keep = Callable[[str], str | None]
 """Keeps a text and answers with the handle to read it by; None where there is no room for it."""
 
 
+def reader_call(handle: str, offset: int) -> str:
+    """The call that reads on, as a model is told it."""
+    return f'{READER_NAME}(handle="{handle}", offset={offset})'
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
     """A piece of a text, word for word."""
@@ -39,6 +44,8 @@ class Passage:
     offset: int
     """Where it begins, in characters from the start of the text."""
     text: str
+    places: tuple[int, ...] = ()
+    """Where, in the whole text, it holds what was searched for."""
 
     @property
     def end(self) -> int:
@@ -57,7 +64,7 @@ class Reading:
     found."""
     next_offset: int | None
     """Where to read or search on; None where there is nothing more."""
-    places: int = 0
+    found: int = 0
     """How often the text holds what was searched for, from the offset on; 0 where nothing was searched for."""
 
 
@@ -145,6 +152,11 @@ class ResultShelf:
         """Whether there is anything to read for the conversation."""
         return thread_id in self._of_thread
 
+    def handles(self, thread_id: str) -> list[str]:
+        """The handles that are valid in the conversation, the one that was used last first."""
+        with self._lock:
+            return [handle for handle, kept in reversed(self._kept.items()) if kept.thread_id == thread_id]
+
     def __len__(self) -> int:
         return len(self._kept)
 
@@ -173,20 +185,32 @@ def _read(text: str, offset: int, limit: int) -> Reading:
 def _found(text: str, offset: int, limit: int, contains: str) -> Reading:
     """The places from the offset on, each with what stands around it: as many as the limit allows, but always one."""
     around = min(CONTEXT, max(limit - len(contains), 0) // 2)
-    spans: list[tuple[int, int]] = []
+    spans: list[_Span] = []
     left = limit
     at = text.find(contains, offset)
     while at >= 0:
-        shown_to = spans[-1][1] if spans else 0
+        shown_to = spans[-1].stop if spans else 0
         start, stop = max(at - around, shown_to), min(at + len(contains) + around, len(text))
         if spans and stop - start > left:
             break
         left -= stop - start
-        spans.append((spans.pop()[0] if spans and start == shown_to else start, stop))
+        if not spans or start > shown_to:
+            spans.append(_Span(start))
+        spans[-1].stop = stop
+        spans[-1].places.append(at)
         at = text.find(contains, at + len(contains))
     return Reading(
         size=len(text),
-        passages=tuple(Passage(offset=start, text=text[start:stop]) for start, stop in spans),
+        passages=tuple(
+            Passage(offset=span.start, text=text[span.start : span.stop], places=tuple(span.places)) for span in spans
+        ),
         next_offset=at if at >= 0 else None,
-        places=text.count(contains, offset),
+        found=text.count(contains, offset),
     )
+
+
+@dataclass(slots=True)
+class _Span:
+    start: int
+    stop: int = 0
+    places: list[int] = field(default_factory=list[int])

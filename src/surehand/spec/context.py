@@ -40,6 +40,8 @@ class ToolContext(Generic[HostT]):
     """When the attempt times out, on the clock of ``time.monotonic``, in seconds; None without a timeout."""
     idempotency_key: str = ""
     """The same for every attempt of a call, also after a crash; for services that refuse to act twice."""
+    thread_id: str = ""
+    """The conversation, as the run's configuration names it; empty where it names none."""
     context: HostT = None  # type: ignore[assignment]  # without a host there is no object of its type
     """The host's own object, as given to ``invoke(…, context=…)``; None without one."""
     on_progress: Callable[[Any], None] | None = field(default=None, repr=False)

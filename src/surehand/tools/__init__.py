@@ -5,6 +5,7 @@ from surehand.tools.collect import as_tools
 from surehand.tools.export import export_names, original_names
 from surehand.tools.function import Tool, tool
 from surehand.tools.options import OPTION_NAMES, CallOptions, OptionArguments, tool_options
+from surehand.tools.read_result import result_reader
 
 __all__ = [
     "OPTION_NAMES",
@@ -15,6 +16,7 @@ __all__ = [
     "as_tools",
     "export_names",
     "original_names",
+    "result_reader",
     "tool",
     "tool_options",
 ]

@@ -1,0 +1,79 @@
+"""A text that is too long, cut to its head and its tail with a notice between them.
+
+The notice says in figures what is shown. So a text that was cut can be told from one that was not, by looking at it
+alone, and cut again to a smaller size with the figures of the whole text: which is how the budget of a turn is kept
+over answers that were cut before, and over those that come from a journal.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple, Self
+
+from surehand.calls.shelf import reader_call
+
+__all__ = ["Cut"]
+
+_NOTICE: Final = re.compile(
+    r"\n\n\[… (\d[\d,]{0,20}) of (\d[\d,]{0,20}) characters are shown[^…]*…]\n\n"
+    r"|\n\[… (\d[\d,]{0,20}) of (\d[\d,]{0,20}) characters(?:;[^…]*)? …]\n"
+)
+_HANDLE: Final = re.compile(r'\(handle="([\w-]+)"')
+
+
+class Cut(NamedTuple):
+    """What is there of a text, from its start and from its end."""
+
+    head: str
+    tail: str
+    size: int
+    """Characters of the whole text."""
+    handle: str | None = None
+    """What the whole text is kept under; None where it is not kept."""
+
+    @classmethod
+    def whole(cls, text: str, handle: str | None = None) -> Self:
+        """A text of which everything is there."""
+        return cls(text, text, len(text), handle)
+
+    @classmethod
+    def found_in(cls, text: str) -> Self | None:
+        """What a text that was cut before still holds; None for one that was not."""
+        for notice in _NOTICE.finditer(text):
+            shown, size = (int(figure.replace(",", "")) for figure in notice.groups() if figure)
+            head, tail = text[: notice.start()], text[notice.end() :]
+            if shown == len(head) + len(tail) < size:
+                handle = _HANDLE.search(notice[0])
+                return cls(head, tail, size, handle[1] if handle else None)
+        return None
+
+    def to(self, limit: int, *, advice: str = "Ask for a smaller part to see it.") -> tuple[str, str]:
+        """The head that is left at a size, and the notice with the tail.
+
+        Both together have at most ``limit`` characters; only where the limit leaves no room for a notice (below about
+        100, with a handle about 200) half of it goes to the text, and the notice comes on top.
+
+        Args:
+            limit: The size.
+            advice: How to come by the rest, where it is not kept.
+        """
+        for write in (_full_notice, _short_notice):
+            room = limit - len(write(self, limit, limit, advice))
+            if 2 * room >= limit:
+                break
+        room = max(room, (limit + 1) // 2)
+        head, tail = self.head[: room - room // 4], self.tail[-(room // 4) :] if room // 4 else ""
+        return head, write(self, len(head), len(tail), advice) + tail
+
+
+def _full_notice(cut: Cut, head: int, tail: int, advice: str) -> str:
+    shown = f"{head + tail:,} of {cut.size:,} characters are shown, the first {head:,} and the last {tail:,}"
+    if cut.handle is not None:
+        advice = f"Call {reader_call(cut.handle, head)} to read it."
+    rest = f"The middle is left out. {advice}" if advice else "The middle is left out."
+    return f"\n\n[… {shown}. {rest} …]\n\n"
+
+
+def _short_notice(cut: Cut, head: int, tail: int, advice: str) -> str:  # noqa: ARG001 - one signature for both
+    way_on = "" if cut.handle is None else f"; {reader_call(cut.handle, head)}"
+    return f"\n[… {head + tail:,} of {cut.size:,} characters{way_on} …]\n"
