@@ -14,8 +14,9 @@ import pytest
 import surehand
 import surehand.arguments
 import surehand.testing
+import surehand.testing.faults
 
-PUBLIC_MODULES = [surehand, surehand.arguments, surehand.testing]
+PUBLIC_MODULES = [surehand, surehand.arguments, surehand.testing, surehand.testing.faults]
 
 
 def shelf(name: str) -> tuple[int, str]:
@@ -42,7 +43,7 @@ def test_every_public_name_of_the_module_is_in_all(module: ModuleType) -> None:
     public = {
         name
         for name, value in vars(module).items()
-        if not name.startswith("_") and str(getattr(value, "__module__", "")).startswith("surehand")
+        if not name.startswith("_") and str(getattr(value, "__module__", "")).startswith(module.__name__)
     }
 
     assert public - set(module.__all__) == set()

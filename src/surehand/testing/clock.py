@@ -91,9 +91,18 @@ class FakeClock:
         finally:
             timer.cancel()
 
+    def block(self, seconds: float) -> None:
+        """Wait as ``sleep`` does, in synchronous code: the body of a tool, for one. It blocks its thread."""
+        woken = threading.Event()
+        self._set(None, seconds, woken.set)
+        woken.wait()
+
     def call_later(self, seconds: float, act: Callable[[], object]) -> Timer:
         """Have the running loop call a function later; without a loop, whichever thread moves the clock calls it."""
-        timer = _FakeTimer(act, forget=self._forget, arrive=self._arrive)
+        return self._set(asyncio.get_running_loop() if has_running_loop() else None, seconds, act)
+
+    def _set(self, loop: asyncio.AbstractEventLoop | None, seconds: float, act: Callable[[], object]) -> _FakeTimer:
+        timer = _FakeTimer(loop, act, forget=self._forget, arrive=self._arrive)
         if seconds <= 0:
             timer.ring()
             return timer
@@ -201,6 +210,7 @@ class _FakeTimer:
 
     def __init__(
         self,
+        loop: asyncio.AbstractEventLoop | None,
         act: Callable[[], object],
         *,
         forget: Callable[[_FakeTimer], None],
@@ -211,7 +221,7 @@ class _FakeTimer:
         self._act = act
         self._forget = forget
         self._arrive = arrive
-        self._loop = asyncio.get_running_loop() if has_running_loop() else None
+        self._loop = loop
         self._context = contextvars.copy_context()
         self._is_over = False
 

@@ -37,6 +37,24 @@ def test_a_long_sleep_takes_no_real_time() -> None:
     assert clock.sleeps == [3600]
 
 
+def test_a_thread_may_wait_for_the_clock_too() -> None:
+    clock = FakeClock()
+
+    clock.block(3600)
+
+    assert clock.now() == 3600
+
+
+def test_blocking_waits_for_no_loop_even_inside_one() -> None:
+    clock = FakeClock()
+
+    async def main() -> None:
+        clock.block(60)
+
+    asyncio.run(main())
+    assert clock.now() == 60
+
+
 def test_sleepers_wake_in_the_order_of_their_times() -> None:
     clock = FakeClock()
     woken: list[tuple[str, float]] = []
@@ -60,7 +78,7 @@ def test_no_jump_while_something_happens() -> None:
     async def main() -> float:
         timer = clock.call_later(10, _nothing)
         ends = time.monotonic() + 0.05
-        while time.monotonic() < ends:
+        while time.monotonic() < ends:  # noqa: ASYNC110 - a loop that is busy
             await asyncio.sleep(0)
         timer.cancel()
         return clock.now()
