@@ -11,7 +11,7 @@ from surehand.calls.journal import CallJournal, CallKey, MemoryJournal
 from surehand.calls.middleware import Middleware, as_middleware
 from surehand.calls.pipeline import PERFORM, PREPARE, gate, parse, prepare, resolve
 from surehand.calls.render import Rendered, render_value
-from surehand.calls.renderers import RENDERERS, Renderers, register_renderer
+from surehand.calls.renderers import RENDERERS, Renderer, Renderers, register_renderer
 from surehand.calls.rules import GOVERNED
 from surehand.calls.run import Answers, calls_of, run_alone, run_alone_sync, run_turn, run_turn_sync
 from surehand.calls.shelf import DEFAULT_READ, READER_NAME, Passage, Reading, ResultShelf, reader_call
@@ -41,6 +41,7 @@ __all__ = [
     "Reading",
     "RegisteredTool",
     "Rendered",
+    "Renderer",
     "Renderers",
     "ResultShelf",
     "RetryBudget",

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, TypeVar, cast
 from typing_extensions import Unpack
 
 from surehand.calls import (
+    RENDERERS,
     Answers,
     Approve,
     Breakers,
@@ -17,6 +18,8 @@ from surehand.calls import (
     History,
     Host,
     Middleware,
+    Renderer,
+    Renderers,
     ResultShelf,
     RetryBudget,
     ToolTable,
@@ -49,7 +52,7 @@ from surehand.policy import (
     whole,
     words,
 )
-from surehand.tools import BaseTool, CallOptions, as_tools, tool_options
+from surehand.tools import BaseTool, CallOptions, as_tools, result_reader, tool_options
 
 __all__ = ["ToolNode", "arun_tool_calls", "run_tool_calls", "tools_condition"]
 
@@ -84,7 +87,10 @@ class ToolNode:
         no_progress: What happens when the same call brings the same result again and again; None for nothing.
         retry_budget: How many retries the calls of one turn may make together; None for no limit.
         max_turn_output: The most characters that the results of one turn may have together; None for no limit.
-        shelf: Keeps the results that are too long, for the built-in tool ``read_tool_result``; None keeps none.
+        shelf: Keeps the results that are too long, for the built-in tool ``read_tool_result``, which the node then runs
+            besides its own; None keeps none.
+        renderers: How the host's own types are written for the model, by type; asked before what ``register_renderer``
+            was told for every node.
         middleware: Run around every call that is ready to run; the first one is the outermost.
         commands: Whether a tool may return a ``Command``, which the node then hands to its graph.
         approve: Asked before a call that needs an approval, with the tool's name and the typed arguments; a plain
@@ -124,6 +130,7 @@ class ToolNode:
         retry_budget: int | None = 20,
         max_turn_output: int | None = 200_000,
         shelf: ResultShelf | None = None,
+        renderers: Mapping[type, Renderer] | None = None,
         middleware: Sequence[Middleware] = (),
         commands: bool = False,
         approve: Approve | None = None,
@@ -148,8 +155,9 @@ class ToolNode:
         if not given:
             raise OptionError(option="tools", value=tools, expected="at least one tool")
         self.tools_by_name: dict[str, BaseTool] = {tool.spec.name: tool for tool in given}
+        reader = [] if _checked("shelf", shelf, ResultShelf) is None else [result_reader(shelf)]
         table = ToolTable(
-            [tool.spec for tool in given],
+            [tool.spec for tool in (*given, *reader)],
             defaults=tool_options({**options, "handle_tool_errors": handle_tool_errors}),
             overrides=_as_options(overrides),
         )
@@ -170,7 +178,8 @@ class ToolNode:
             no_progress=_checked("no_progress", no_progress, NoProgress),
             retry_budget=None if retry_budget is None else whole("retry_budget", retry_budget),
             max_turn_output=None if max_turn_output is None else count("max_turn_output", max_turn_output),
-            shelf=_checked("shelf", shelf, ResultShelf),
+            shelf=shelf,
+            renderers=None if renderers is None else Renderers(renderers, base=RENDERERS),
             breakers=Breakers(clock),
         )
 
