@@ -1,6 +1,7 @@
 """Where threads and event loops meet: the sync door, the worker threads, the places to run in, the clock."""
 
 from surehand.concurrency.clock import SYSTEM_CLOCK, Clock, Timer
+from surehand.concurrency.contexts import in_own_context
 from surehand.concurrency.doors import (
     entered_by_sync_door,
     finish_without_loop,
@@ -35,6 +36,7 @@ __all__ = [
     "entered_by_sync_door",
     "finish_without_loop",
     "has_running_loop",
+    "in_own_context",
     "run_in_thread",
     "run_in_time",
     "run_sync",

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from surehand.control import START
 from surehand.errors import GraphDefinitionError, InputError, NodeError, SurehandError, shown
-from surehand.messages import Message, RemoveMessage, add_messages, convert_to_messages
+from surehand.messages import RemoveMessage, add_messages, convert_to_messages, with_id
 
 __all__ = ["MISSING", "Channel", "Missing", "Reducer", "Write", "check_reducer", "copied", "refusal"]
 
@@ -87,7 +87,10 @@ class Channel:
         if not self.holds_messages:
             return write
         try:
-            messages = [_finished(message) for message in convert_to_messages(write.value)]
+            messages = [
+                message if isinstance(message, RemoveMessage) else with_id(message)
+                for message in convert_to_messages(write.value)
+            ]
         except SurehandError as error:
             raise self._not_mergeable(write, error) from error
         return Write(write.source, write.key, messages)
@@ -138,11 +141,6 @@ class Channel:
             value=write.value,
             remedy="Pass a value that the reducer can merge.",
         )
-
-
-def _finished(message: Message) -> Message:
-    """The message with an id, as the reducer would make it; requests to remove one stay as they are."""
-    return message if isinstance(message, RemoveMessage) else add_messages(None, [message])[0]
 
 
 def check_reducer(key: str, reducer: Reducer) -> Reducer:

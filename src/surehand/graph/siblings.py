@@ -10,11 +10,12 @@ group, because whoever runs a graph writes ``except ValueError``; the others are
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
+from surehand.concurrency import in_own_context
 from surehand.errors import NodeError, shown
 
 __all__ = ["Job", "run_together"]
@@ -27,7 +28,7 @@ class Job(Generic[T]):
     """One node's work in a step."""
 
     node: str
-    run: Callable[[], Awaitable[T]]
+    run: Callable[[], Coroutine[Any, Any, T]]
     is_stoppable: bool
     """Whether cancelling it ends it. A function on a thread goes on: it is waited for instead."""
 
@@ -45,7 +46,24 @@ async def run_together(jobs: Sequence[Job[T]], *, limit: int | None) -> list[T]:
     Raises:
         Exception: What the first of the jobs in their order raised, of those that failed by themselves.
     """
-    return await _Siblings(jobs, limit).run()
+    if len(jobs) > 1:
+        return await _Siblings(jobs, limit).run()
+    return [await _alone(job) for job in jobs]
+
+
+async def _alone(job: Job[T]) -> T:
+    """The result of a job that has no siblings: it needs no task, only a context of its own."""
+    task = cast("asyncio.Task[Any]", asyncio.current_task())
+    before = task.cancelling()
+    try:
+        result = await in_own_context(job.run())
+    except asyncio.CancelledError as error:
+        if task.cancelling() > before:
+            raise
+        raise _cancelled_itself(job.node) from error
+    if task.cancelling() > before:  # the node swallowed it, but it was the whole run that was cancelled
+        raise asyncio.CancelledError
+    return result
 
 
 class _Siblings(Generic[T]):

@@ -24,7 +24,7 @@ from surehand.messages.content import Content, text_of
 from surehand.messages.fields import core_schema_of
 from surehand.messages.finish import FinishReason, finish_reason_of
 from surehand.messages.json_form import json_form
-from surehand.messages.reducer import add_messages
+from surehand.messages.reducer import add_messages, with_id
 from surehand.messages.stored import message_from_dict, message_to_dict
 from surehand.messages.transcripts import (
     ProblemKind,
@@ -72,4 +72,5 @@ __all__ = [
     "text_of",
     "trim_messages",
     "unanswered_calls",
+    "with_id",
 ]

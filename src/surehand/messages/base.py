@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import FrozenInstanceError
-from typing import Any, ClassVar, Final, Literal, Self, cast
+from typing import Any, ClassVar, Final, Literal, Self, TypeGuard, cast
 
 from surehand.errors import InputError, OptionError
 from surehand.messages.content import Content, text_of
@@ -19,6 +19,7 @@ __all__ = [
     "RemoveMessage",
     "SystemMessage",
     "ToolMessage",
+    "are_messages",
     "is_empty",
 ]
 
@@ -105,7 +106,9 @@ class Message:
 
     def _with_id(self, message_id: str) -> Self:
         """A copy that is the same but for its id; nothing is read anew."""
-        return cast("Self", _rebuild(type(self), {**_state(self), "id": message_id}))
+        copy = _rebuild(type(self), _state(self))
+        _set(copy, "id", message_id)
+        return cast("Self", copy)
 
     def _shown(self) -> list[str]:
         """``field=value`` for the content and for every other field that holds something."""
@@ -277,18 +280,30 @@ def _check(kind: str, content: object, name: object, message_id: object) -> None
             )
 
 
+def are_messages(items: Iterable[object]) -> TypeGuard[list[Message]]:
+    """Whether all of them are messages."""
+    for item in items:  # noqa: SIM110 - asked at each step for the whole conversation, and all() takes half as long again
+        if not isinstance(item, Message):
+            return False
+    return True
+
+
 def is_empty(value: object) -> bool:
     """Whether a field holds nothing worth showing or storing; a zero and False are something."""
     return value is None or (isinstance(value, str | list | dict | tuple) and not value)
 
 
-def _slots(message: Message) -> list[str]:
-    return [slot for kind in type(message).__mro__ for slot in getattr(kind, "__slots__", ())]
+_slots: dict[type, tuple[str, ...]] = {}
+"""By class, as far as they were asked for."""
 
 
 def _state(message: Message) -> dict[str, Any]:
     """Everything that the message holds; it is restored as it is, not read anew."""
-    return {**getattr(message, "__dict__", {}), **{slot: getattr(message, slot) for slot in _slots(message)}}
+    kind = type(message)
+    if kind not in _slots:
+        _slots[kind] = tuple(slot for base in kind.__mro__ for slot in getattr(base, "__slots__", ()))
+    state = {slot: getattr(message, slot) for slot in _slots[kind]}
+    return {**getattr(message, "__dict__", {}), **state}
 
 
 def _rebuild(cls: type[Message], state: Mapping[str, Any]) -> Message:

@@ -13,7 +13,15 @@ from typing import Any, Final, cast
 
 from surehand.errors import InputError
 from surehand.messages.ai import AIMessage
-from surehand.messages.base import HumanMessage, Message, RemoveMessage, SystemMessage, ToolMessage, is_empty
+from surehand.messages.base import (
+    HumanMessage,
+    Message,
+    RemoveMessage,
+    SystemMessage,
+    ToolMessage,
+    are_messages,
+    is_empty,
+)
 from surehand.messages.calls import new_call_id
 from surehand.messages.stored import is_stored, message_from_dict
 from surehand.shapes import items_of, mapping_of
@@ -70,7 +78,7 @@ def convert_to_messages(value: object) -> list[Message]:
     items = items_of(value)
     if not issubclass(kind, list | tuple) or (issubclass(kind, tuple) and _is_pair(items)):
         items = [value]
-    elif all(isinstance(item, Message) for item in items):
+    if are_messages(items):
         return items  # messages of ours carry ids that fit already: nothing to follow, whatever the length
     reader = _Reader()
     for item in items:

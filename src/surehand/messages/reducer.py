@@ -10,7 +10,7 @@ from surehand.messages.ai import AIMessageChunk
 from surehand.messages.base import REMOVE_ALL_MESSAGES, Message, RemoveMessage
 from surehand.messages.coercion import convert_to_messages
 
-__all__ = ["add_messages"]
+__all__ = ["add_messages", "with_id"]
 
 
 def add_messages(left: object, right: object) -> list[Message]:
@@ -28,15 +28,24 @@ def add_messages(left: object, right: object) -> list[Message]:
         if new[position].id == REMOVE_ALL_MESSAGES and isinstance(new[position], RemoveMessage):
             kept, new = [], new[position + 1 :]
             break
-    base = [_finished(message) for message in kept]
+    base = [with_id(message) for message in kept]
     # The usual case, a step's new messages: nothing to look up, so that a long conversation costs one walk.
-    if all(message.id is None for message in new):
-        return base + [_finished(message) for message in new]
-    return _merge(base, new)
+    return base + [with_id(message) for message in new] if _are_new(base, new) else _merge(base, new)
 
 
-def _finished(message: Message) -> Message:
-    """The message whole, with an id."""
+def _are_new(base: list[Message], new: list[Message]) -> bool:
+    """Whether all that there is to do is to append."""
+    ids = {message.id for message in new if message.id is not None}
+    if not ids:
+        return True
+    is_told_apart = len(ids) == sum(message.id is not None for message in new)
+    if not is_told_apart or any(isinstance(message, RemoveMessage) for message in new):
+        return False
+    return ids.isdisjoint([message.id for message in base])
+
+
+def with_id(message: Message) -> Message:
+    """The message whole, with an id; as it is where it has one."""
     if isinstance(message, AIMessageChunk):
         message = message.to_message()
     return message if message.id is not None else message._with_id(str(uuid4()))  # pyright: ignore[reportPrivateUsage] # noqa: SLF001 - one family of modules
@@ -56,10 +65,10 @@ def _merge(base: list[Message], new: Iterable[Message]) -> list[Message]:
                 )
             merged[place] = None
         elif place is None:
-            finished = _finished(message)
+            finished = with_id(message)
             places[finished.id] = len(merged)
             merged.append(finished)
         else:
             # A message that follows the removal of its own id takes the old place.
-            merged[place] = _finished(message)
+            merged[place] = with_id(message)
     return [message for message in merged if message is not None]

@@ -14,7 +14,7 @@ from typing import Final, cast
 
 from surehand.errors import InputError, OptionError
 from surehand.messages.ai import AIMessage
-from surehand.messages.base import Message, SystemMessage, ToolMessage
+from surehand.messages.base import Message, SystemMessage, ToolMessage, are_messages
 from surehand.messages.calls import ToolCall
 from surehand.outcomes import FailureKind, Outcome
 from surehand.policy import count
@@ -128,8 +128,8 @@ def repair_transcript(messages: Sequence[Message]) -> list[Message]:
 
 def _check_messages(given: object) -> None:
     """Refuse what is no list of messages: of anything else it would be said that nothing is wrong with it."""
-    is_list = isinstance(given, Sequence) and not isinstance(given, str)
-    if not is_list or not all(isinstance(item, Message) for item in cast("Sequence[object]", given)):
+    is_list = type(given) is list or (isinstance(given, Sequence) and not isinstance(given, str))
+    if not is_list or not are_messages(cast("Sequence[object]", given)):
         raise InputError(
             problem="A transcript is a list of messages",
             value=given,
