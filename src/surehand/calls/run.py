@@ -68,12 +68,12 @@ def run_alone_sync(call: Call) -> Call:
     if _needs_no_loop(call):
         call.turn.is_inline = True
         return run_without_loop(lambda: run_call(call))
-    return run_sync(lambda: run_call(call))
+    return run_sync(lambda: run_alone(call))
 
 
 def _needs_no_loop(call: Call) -> bool:
     host = call.turn.host
-    waits = host.approve is not None or host.journal is not None or bool(host.middleware)
+    waits = host.approve is not None or host.journal is not None or any(m.needs_loop for m in host.middleware)
     if waits or host.clock is not SYSTEM_CLOCK or has_running_loop():
         return False
     tool = host.table.find(call.name)
@@ -94,6 +94,21 @@ def calls_of(turn: Turn, calls: Sequence[ToolCall] | None = None) -> list[Call]:
         for position, call in enumerate(turn.message.tool_calls)
         if wanted is None or call["id"] in wanted
     ]
+
+
+async def run_alone(call: Call) -> Call:
+    """Run one call to its answer, which is not raised."""
+    if not call.turn.is_inline and _may_be_stuck(call):
+        floor = _Floor([call])
+        await floor.run()
+        return floor.answered()[0]
+    return await run_call(call)
+
+
+def _may_be_stuck(call: Call) -> bool:
+    """Whether the call's body might go on though it was cancelled, and hold up whoever waits for it."""
+    tool = call.turn.host.table.find(call.name)
+    return tool is not None and tool.spec.body.is_async
 
 
 async def run_turn(calls: Sequence[Call]) -> Answers:
@@ -264,7 +279,7 @@ class _Floor:
         self._is_closing = True
         for task in self._tasks.values():
             task.cancel()
-        asyncio.get_running_loop().call_later(CLEANUP_SECONDS, self._give_up)
+        self._turn.host.clock.call_later(CLEANUP_SECONDS, self._give_up)
 
     def _give_up(self) -> None:
         for position, task in list(self._tasks.items()):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from surehand.calls import GOVERNED, Call, Host, ToolReturn, ToolTable, Turn, calls_of, run_alone_sync, run_call
+from surehand.calls import GOVERNED, Call, Host, ToolReturn, ToolTable, Turn, calls_of, run_alone, run_alone_sync
 from surehand.concurrency import entered_by_sync_door
 from surehand.control import RunConfig, current_runtime
 from surehand.errors import ToolCallError, ToolDefinitionError
@@ -96,7 +96,7 @@ class BaseTool:
             ToolCallError: The call failed without an exception of its own, such as a timeout.
         """
         call = self._call(input, config, context)
-        return _outcome_of(await run_call(call), is_call=_is_tool_call(input))
+        return _outcome_of(await run_alone(call), is_call=_is_tool_call(input))
 
     def with_config(self, **config: Any) -> Self:
         """A copy of the tool with other options, tags or metadata.
