@@ -14,7 +14,7 @@ from surehand.errors import ApprovalRequired, InputError, ToolException
 from surehand.messages import ToolMessage
 from surehand.outcomes import FailureKind, Outcome
 
-__all__ = ["amended", "broken", "with_attempts_of"]
+__all__ = ["amended", "broken", "shared", "with_attempts_of"]
 
 
 def amended(call: Call, result: Any, *, has_run: bool) -> Call:
@@ -56,6 +56,12 @@ def broken(call: Call, error: BaseException, *, has_run: bool) -> Call:
         )
         ended = internal(fallen, what, error)
     return answer(render(with_attempts_of(call if has_run else None, ended)))
+
+
+def shared(call: Call, other: Call) -> Call:
+    """The call, ended as another one of its turn did, by the same exception; nothing was run for it."""
+    outcome = None if other.outcome is None else _with_times_of(Outcome(), replace(other.outcome, repairs=call.repairs))
+    return answer(render(_open(call, outcome=outcome, raises=other.raises)))
 
 
 def with_attempts_of(ran: Call | None, ended: Call) -> Call:

@@ -22,7 +22,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, Final, cast
 
-from surehand.calls.amended import amended, broken, with_attempts_of
+from surehand.calls.amended import amended, broken, shared, with_attempts_of
 from surehand.calls.answer import answer, render
 from surehand.calls.arguments_view import Arguments
 from surehand.calls.call import Call
@@ -47,6 +47,7 @@ Recheck = Callable[[Call], Call]
 _MAX_WAITING: Final = 64
 """How many calls of a turn may be inside of synchronous middlewares at a time: each of them keeps a thread."""
 _PLACES: Final = "surehand.middleware.places"
+_LET_OUT: Final = "surehand.middleware.let_out"
 _CHANGED: Final = "a middleware changed the arguments"
 
 
@@ -154,16 +155,29 @@ class _Level:
                 raise
             return broken(self._last, error, has_run=bool(self._ends))
         except BaseException as error:  # noqa: BLE001 - a middleware is the host's code and may raise anything
-            passed_on = next((call for call in self._ends if call.raises is error), None)
-            return passed_on or broken(self._last, error, has_run=bool(self._ends))
+            return self._passed_on(error) or broken(self._last, error, has_run=bool(self._ends))
 
     async def run(self, request: ToolCallRequest) -> ToolMessage:
         """What ``run`` means to the middleware."""
         ended = await self._chain.enter(self._requested(request), self._level + 1)
         self._ends.append(ended)
         if ended.raises is not None:
+            self._let_out[id(ended.raises)] = ended
             raise ended.raises
         return cast("ToolMessage", ended.message)  # every call that ended has one
+
+    def _passed_on(self, error: BaseException) -> Call | None:
+        """The call as it ended, where the exception is what a run of it let out, or of another call of the turn."""
+        ended = self._let_out.get(id(error))
+        if ended is None or ended.raises is not error or ended.position == self._call.position:
+            return ended
+        return shared(self._last, ended)
+
+    @property
+    def _let_out(self) -> dict[int, Call]:
+        """The calls of the turn that raised instead of being told, by the identity of what they raised."""
+        known: dict[int, Call] = self._call.turn.shared.setdefault(_LET_OUT, {})
+        return known
 
     async def _result(self) -> Any:
         wrap, awrap = self._middleware.wrap, self._middleware.awrap
