@@ -31,19 +31,10 @@ class RegisteredTool:
     injected: frozenset[str]
     """Names of parameters that the model cannot set."""
 
-    @property
-    def needs_place(self) -> bool:
-        """Whether its calls may have to wait for one another."""
-        options = self.options
-        limits = (options.concurrency, options.group, options.rate_limit)
-        return callable(options.exclusive) or any(isinstance(limit, int | str | RateLimit) for limit in limits)
-
-    @property
-    def needs_loop(self) -> bool:
-        """Whether its calls need an event loop even where they are called alone, from synchronous code."""
-        options = self.options
-        is_apart = options.isolation == "process" or isinstance(options.idle_timeout, float | int)
-        return self.spec.body.is_async or is_apart or self.needs_place
+    needs_place: bool
+    """Whether its calls may have to wait for one another."""
+    needs_loop: bool
+    """Whether its calls need an event loop even where they are called alone, from synchronous code."""
 
     @property
     def may_run_twice(self) -> bool:
@@ -135,12 +126,26 @@ def _registered(spec: ToolSpec, weakest: ToolOptions, override: ToolOptions) -> 
         own=spec.options.handle_tool_errors,
         node=weakest.handle_tool_errors,
     )
+    options = override.over(spec.options, weakest)
+    needs_place = _needs_place(options)
     return RegisteredTool(
         spec=spec,
-        options=override.over(spec.options, weakest),
+        options=options,
         rules=rules,
         injected=spec.body.reserved | {injection.parameter for injection in spec.body.injections},
+        needs_place=needs_place,
+        needs_loop=spec.body.is_async or needs_place or _is_watched_apart(options),
     )
+
+
+def _needs_place(options: ToolOptions) -> bool:
+    limits = (options.concurrency, options.group, options.rate_limit)
+    return callable(options.exclusive) or any(isinstance(limit, int | str | RateLimit) for limit in limits)
+
+
+def _is_watched_apart(options: ToolOptions) -> bool:
+    """Whether a loop has to look after the body: it runs in a process, or has to give signs of life."""
+    return options.isolation == "process" or isinstance(options.idle_timeout, float | int)
 
 
 def _normalised(name: str) -> str:
