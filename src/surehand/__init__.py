@@ -18,7 +18,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from surehand.agent import create_agent
-    from surehand.calls import CallJournal, CallKey, MemoryJournal, ToolReturn
+    from surehand.calls import (
+        CallJournal,
+        CallKey,
+        MemoryJournal,
+        ResultCache,
+        SingleFlight,
+        ToolCallMiddleware,
+        ToolCallRequest,
+        ToolReturn,
+    )
     from surehand.control import END, START, Command, RunConfig, Runtime, Send, current_runtime
     from surehand.errors import (
         ApprovalRequired,
@@ -126,6 +135,7 @@ __all__ = [
     "OptionError",
     "Outcome",
     "RemoveMessage",
+    "ResultCache",
     "RetryPolicy",
     "RoutingError",
     "RunConfig",
@@ -133,6 +143,7 @@ __all__ = [
     "Runtime",
     "ScriptExhausted",
     "Send",
+    "SingleFlight",
     "StateGraph",
     "Store",
     "StoreError",
@@ -142,6 +153,8 @@ __all__ = [
     "Tool",
     "ToolCall",
     "ToolCallError",
+    "ToolCallMiddleware",
+    "ToolCallRequest",
     "ToolContext",
     "ToolDefinitionError",
     "ToolException",
@@ -171,7 +184,9 @@ __all__ = [
 
 _HOMES: Final = {
     "surehand.agent": "create_agent",
-    "surehand.calls": "CallJournal CallKey MemoryJournal ToolReturn",
+    "surehand.calls": (
+        "CallJournal CallKey MemoryJournal ResultCache SingleFlight ToolCallMiddleware ToolCallRequest ToolReturn"
+    ),
     "surehand.control": "Command END RunConfig Runtime START Send current_runtime",
     "surehand.errors": (
         "ApprovalRequired Complaint GraphDefinitionError GraphRecursionError InputError InvalidArguments "

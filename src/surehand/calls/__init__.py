@@ -8,13 +8,15 @@ from surehand.calls.call import Approve, Call, Host, Turn
 from surehand.calls.guards import Guard
 from surehand.calls.history import History, past_calls
 from surehand.calls.journal import CallJournal, CallKey, MemoryJournal
-from surehand.calls.middleware import Middleware, as_middleware
+from surehand.calls.middleware import AsyncRun, Middleware, Run, ToolCallMiddleware, ToolCallRequest, as_middleware
 from surehand.calls.pipeline import PERFORM, PREPARE, gate, parse, prepare, resolve
 from surehand.calls.render import Rendered, render_value
 from surehand.calls.renderers import RENDERERS, Renderer, Renderers, register_renderer
+from surehand.calls.result_cache import ResultCache
 from surehand.calls.rules import GOVERNED
 from surehand.calls.run import Answers, calls_of, run_alone, run_alone_sync, run_turn, run_turn_sync
 from surehand.calls.shelf import DEFAULT_READ, READER_NAME, Passage, Reading, ResultShelf, reader_call
+from surehand.calls.single_flight import SingleFlight
 from surehand.calls.table import RegisteredTool, ToolTable
 from surehand.calls.text import shorten, well_formed, without_links
 from surehand.calls.typed import typed
@@ -28,6 +30,7 @@ __all__ = [
     "RENDERERS",
     "Answers",
     "Approve",
+    "AsyncRun",
     "Breakers",
     "Call",
     "CallJournal",
@@ -43,8 +46,13 @@ __all__ = [
     "Rendered",
     "Renderer",
     "Renderers",
+    "ResultCache",
     "ResultShelf",
     "RetryBudget",
+    "Run",
+    "SingleFlight",
+    "ToolCallMiddleware",
+    "ToolCallRequest",
     "ToolReturn",
     "ToolTable",
     "Turn",
