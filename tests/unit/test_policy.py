@@ -68,6 +68,7 @@ def _is_busy(error: Exception) -> bool:
     ("retry_on", "error", "covers"),
     [
         (None, ValueError(), False),
+        (None, TimeoutError(), False),
         (ValueError, ValueError(), True),
         ((KeyError, OSError), ConnectionError(), True),
         (KeyError, ValueError(), False),
@@ -75,7 +76,40 @@ def _is_busy(error: Exception) -> bool:
     ],
 )
 def test_retry_on_names_exceptions_or_decides(retry_on: Any, error: Exception, covers: bool) -> None:  # noqa: FBT001
-    assert RetryPolicy(retry_on=retry_on).covers(error) is covers
+    assert RetryPolicy(retry_on=retry_on).names(error) is covers
+    assert RetryPolicy(retry_on=retry_on, transient=False).covers(error) is covers
+
+
+def test_a_policy_covers_what_passes_by_itself_beside_what_it_names() -> None:
+    policy = RetryPolicy(retry_on=KeyError)
+    assert [policy.covers(error) for error in (KeyError(), TimeoutError(), ValueError())] == [True, True, False]
+
+
+class _Answered(Exception):
+    def __init__(self, seconds: str) -> None:
+        self.headers = {"retry-after": seconds}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "limit", "delay", "refused"),
+    [
+        ("5", 60, 5, None),
+        ("60", 60, 60, None),
+        ("61", 60, None, 61),
+        ("61", None, 61, None),
+        ("9" * 99, None, 1e99, None),
+    ],
+)
+def test_a_server_that_asks_for_a_longer_wait_than_allowed_is_not_waited_for(
+    seconds: str, limit: float | None, delay: float | None, refused: float | None
+) -> None:
+    policy = RetryPolicy(jitter=False, max_retry_after=limit)
+    assert policy.next_delay(1, _Answered(seconds), elapsed=0) == delay
+    assert policy.refused_wait(_Answered(seconds)) == refused
+
+
+def test_never_is_refused_whatever_the_limit_is() -> None:
+    assert RetryPolicy(max_retry_after=None).refused_wait(_Asking(float("inf"))) == float("inf")
 
 
 @pytest.mark.parametrize(
@@ -92,6 +126,8 @@ def test_retry_on_names_exceptions_or_decides(retry_on: Any, error: Exception, c
         {"backoff_factor": "2"},
         {"backoff_factor": float("inf")},
         {"jitter": "no"},
+        {"transient": 1},
+        {"max_retry_after": 0},
         {"retry_on": "ConnectionError"},
         {"retry_on": [ConnectionError]},
         {"retry_on": ()},

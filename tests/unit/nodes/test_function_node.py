@@ -396,6 +396,31 @@ def test_what_retry_on_does_not_name_is_not_retried() -> None:
         node(flaky(1, OSError("x")), retry=RetryPolicy(retry_on=KeyError), clock=Clock()).invoke({"a": 1})
 
 
+class Refused(Exception):
+    status_code = 404
+
+
+def test_what_was_refused_for_what_it_is_is_not_retried_unless_asked() -> None:
+    with pytest.raises(Refused):
+        node(flaky(1, Refused()), retry=RetryPolicy(), clock=Clock()).invoke({"a": 1})
+    for policy in (RetryPolicy(retry_on=Refused), RetryPolicy(transient=False)):
+        assert node(flaky(1, Refused()), retry=policy, clock=Clock()).invoke({"a": 1}) == {"ok": 1}
+
+
+def test_retry_on_names_all_that_is_retried_also_of_what_passes_by_itself() -> None:
+    with pytest.raises(TimeoutError):
+        node(flaky(1, TimeoutError()), retry=RetryPolicy(retry_on=KeyError), clock=Clock()).invoke({"a": 1})
+
+
+def test_a_wish_for_a_longer_wait_than_the_policy_s_ends_the_attempts() -> None:
+    error = ToolException("busy", retryable=True, retry_after=100)
+    clock = Clock()
+    with pytest.raises(ToolException):
+        node(flaky(1, error), retry=RetryPolicy(), clock=clock).invoke({"a": 1})
+    assert node(flaky(1, error), retry=RetryPolicy(max_retry_after=100), clock=clock).invoke({"a": 1}) == {"ok": 1}
+    assert clock.sleeps == [100]
+
+
 def test_a_broken_contract_is_never_retried() -> None:
     calls: list[int] = []
 
