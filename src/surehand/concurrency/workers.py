@@ -70,6 +70,13 @@ class Job(Generic[T]):
     on_late: Callable[[Job[T]], None] | None = None
     """Called when a body that was given up has ended after all, on its thread; at once where it had ended before."""
 
+    def refuse(self) -> None:
+        """End a job that was never begun; whoever waits for it learns of its start too."""
+        self.error, self.is_over = WorkersExhausted(), True
+        if self.on_start is not None:
+            self.on_start()
+        self.deliver(self)
+
     def outcome(self) -> T:
         """What the body returned, once it has ended; what it raised is raised, the same object."""
         if self.error is not None:
@@ -122,7 +129,11 @@ class Workers:
             return not job.has_waited
 
     def abandon(self, job: Job[Any], on_late: Callable[[Job[Any]], None] | None = None) -> None:
-        """Give a job up: its result goes nowhere, and its thread counts as abandoned until it ends."""
+        """Give a job up: its result goes nowhere, and its thread counts as abandoned until it ends.
+
+        When too many are abandoned, the jobs that wait for a thread end with ``WorkersExhausted``.
+        """
+        refused: list[Job[Any]] = []
         with self._changed:
             if job in self._waiting:
                 self._waiting.remove(job)
@@ -134,9 +145,12 @@ class Workers:
                 job.is_abandoned = True
                 self._abandoned += 1
                 self._working -= 1
+                if self._abandoned >= self._max_abandoned:  # each in the queue may hang as well
+                    refused, self._waiting = list(self._waiting), deque()
                 self._replace_thread()
-                return
-        if on_late is not None:
+        for waiting in refused:
+            waiting.refuse()
+        if not job.is_abandoned and on_late is not None:
             on_late(job)
 
     def _replace_thread(self) -> None:

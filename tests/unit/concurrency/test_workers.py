@@ -137,6 +137,24 @@ def test_too_many_given_up_bodies_refuse_new_ones() -> None:
     release.set()
 
 
+def test_too_many_given_up_bodies_refuse_those_too_that_wait_for_a_thread() -> None:
+    workers = Workers(max_working=1, max_abandoned=1)
+    release, done, started = threading.Event(), threading.Event(), threading.Event()
+    hung = _hang(workers, release)
+    ran: list[str] = []
+    waiting = _job(lambda: ran.append("ran"), done)
+    waiting.on_start = started.set
+    workers.start(waiting)
+    workers.abandon(hung)
+
+    assert done.is_set()
+    assert started.is_set()
+    with pytest.raises(WorkersExhausted):
+        waiting.outcome()
+    release.set()
+    assert ran == []
+
+
 def test_threads_end_when_there_is_nothing_to_do() -> None:
     workers = Workers(idle_seconds=0.01)
     thread: list[threading.Thread] = []
