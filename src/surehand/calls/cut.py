@@ -12,8 +12,10 @@ from typing import Final, NamedTuple, Self
 
 from surehand.calls.shelf import reader_call
 
-__all__ = ["Cut"]
+__all__ = ["ADVICE", "Cut"]
 
+ADVICE: Final = "Ask for a smaller part to see it."
+"""How to come by what was left out, where it is not kept."""
 _NOTICE: Final = re.compile(
     r"\n\n\[… (\d[\d,]{0,20}) of (\d[\d,]{0,20}) characters are shown[^…]*…]\n\n"
     r"|\n\[… (\d[\d,]{0,20}) of (\d[\d,]{0,20}) characters(?:;[^…]*)? …]\n"
@@ -47,7 +49,7 @@ class Cut(NamedTuple):
                 return cls(head, tail, size, handle[1] if handle else None)
         return None
 
-    def to(self, limit: int, *, advice: str = "Ask for a smaller part to see it.") -> tuple[str, str]:
+    def to(self, limit: int, *, advice: str = ADVICE) -> tuple[str, str]:
         """The head that is left at a size, and the notice with the tail.
 
         Both together have at most ``limit`` characters; only where the limit leaves no room for a notice (below about

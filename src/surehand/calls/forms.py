@@ -20,16 +20,19 @@ from pathlib import PurePath
 from typing import Any, Final
 from uuid import UUID
 
-from surehand.calls.arrays import read_numpy, read_pandas, read_polars
+from surehand.calls.arrays import read_array
 from surehand.calls.reader import NOT_MINE, Form, Path, Reader, type_name
 from surehand.calls.redact import REDACTED, is_secret_name
-from surehand.calls.strict_json import encode
+from surehand.calls.strict_json import MAX_VALUES, encode
 from surehand.messages import Message, message_to_dict
 
 __all__ = ["FORMS", "MAX_ITEMS"]
 
 MAX_ITEMS: Final = 10_000
 """The most items that are taken from an iterator, which may be endless."""
+MAX_BINARY: Final = 30_000
+"""The most bytes that are written as base64: what is cut of it is of no use to anybody, and costs as much as text."""
+_FIRST_BYTES: Final = 48
 MAX_BITS: Final = 14_000
 """The longest integer that is written in decimal digits: the interpreter converts at most 4,300 of them."""
 
@@ -121,7 +124,14 @@ def _binary(reader: Reader, value: Any, path: Path) -> Any:
             if not any(character < " " and character not in "\t\n\r" for character in text):
                 reader.note(path, f"{len(raw):,} bytes were read as UTF-8 text")
                 return text
+    if len(raw) > MAX_BINARY and not reader.is_binary_kept:
+        reader.cut(path, f"{len(raw):,} bytes that are no text were left out")
+        return {"type": type_name(type(value)), "size": len(raw), "base64_of_first": _base64(raw[:_FIRST_BYTES])}
     reader.note(path, f"{len(raw):,} bytes are written as base64")
+    return _base64(raw)
+
+
+def _base64(raw: bytes) -> str:
     return base64.b64encode(raw).decode()
 
 
@@ -139,15 +149,62 @@ def _own_export(reader: Reader, value: Any, path: Path) -> Any:
     kind = type(value)
     if isinstance(value, type):
         return NOT_MINE
-    for name, options in (("model_dump", {"mode": "json"}), ("model_dump", {}), ("to_dict", {}), ("asdict", {})):
+    for name, options in _EXPORTS:
         data = _asked(getattr(kind, name, None), value, options)
-        if isinstance(data, Mapping | list) and data is not value:
+        if isinstance(data, Mapping):
+            return reader.mapping(_with_own_values(reader, value, data).items(), path)
+        if isinstance(data, list) and data is not value:
             return reader.plain(data, path)
     if not hasattr(kind, "model_dump") and hasattr(kind, "__get_validators__"):
         data = _asked(getattr(kind, "dict", None), value, {})
         if isinstance(data, Mapping):
-            return reader.plain(data, path)
+            return reader.mapping(_with_own_values(reader, value, data).items(), path)
     return NOT_MINE
+
+
+_EXPORTS: Final[tuple[tuple[str, Mapping[str, Any]], ...]] = (
+    ("model_dump", {"mode": "json"}),
+    ("model_dump", {}),
+    ("to_dict", {}),
+    ("asdict", {}),
+    ("tolist", {}),
+)
+
+
+def _with_own_values(reader: Reader, value: Any, data: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """A model's export, but with the field's own value wherever a renderer of the host's has a say in it.
+
+    Models dump what they hold all the way down, so that a renderer would never see it.
+    """
+    fields: Any = getattr(type(value), "__pydantic_fields__", None) or getattr(type(value), "__fields__", None)
+    if not reader.has_renderers or not isinstance(fields, Mapping):
+        return data
+    own = {name: getattr(value, name) for name in fields if name in data}
+    return {**data, **{name: item for name, item in own.items() if _is_for_renderers(reader, item)}}
+
+
+def _is_for_renderers(reader: Reader, value: Any) -> bool:
+    """Whether a field of a model holds, itself or further down, what the host has a renderer for."""
+    waiting, seen = [value], set[int]()
+    while waiting and len(seen) < MAX_VALUES:
+        item = waiting.pop()
+        if id(item) in seen:
+            continue
+        if reader.renderer_of(item) is not None:
+            return True
+        seen.add(id(item))
+        waiting += _held(item)
+    return False
+
+
+def _held(value: Any) -> list[Any]:
+    """What a value holds one level down."""
+    if isinstance(value, Mapping):
+        return list(value.values())
+    if isinstance(value, list | tuple | set | frozenset):
+        return list(value)
+    held: object = getattr(value, "__dict__", None)
+    return list(held.values()) if isinstance(held, dict) else []
 
 
 def _asked(method: Any, value: Any, options: Mapping[str, Any]) -> Any:
@@ -271,9 +328,7 @@ FORMS: Final[tuple[Form, ...]] = (
     _time,
     _written,
     _binary,
-    read_numpy,
-    read_pandas,
-    read_polars,
+    read_array,
     _mapping,
     _own_export,
     _named_fields,

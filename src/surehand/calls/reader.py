@@ -106,8 +106,17 @@ class Reader:
             self._depth -= 1
             self._open.discard(id(value))
 
+    @property
+    def has_renderers(self) -> bool:
+        """Whether the host has a say in how any type is written."""
+        return self._renderers is not None
+
+    def renderer_of(self, value: Any) -> Renderer | None:
+        """The host's own function for the value; None where there is none."""
+        return None if self._renderers is None else self._renderers.find(type(value))
+
     def _form(self, value: Any, path: Path, without: Renderer | None) -> Any:
-        render = None if self._renderers is None else self._renderers.find(type(value))
+        render = self.renderer_of(value)
         if render is None or render is without:
             return self._built_in(value, path)
         try:

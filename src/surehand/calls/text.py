@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from surehand.calls.cut import ADVICE, Cut
+
 __all__ = ["MAX_LISTED", "REPLACEMENT", "listed", "shorten", "well_formed", "without_links"]
 
 REPLACEMENT: Final = "\ufffd"
@@ -54,21 +56,9 @@ def listed(texts: Sequence[str], *, total: int) -> str:
     return f"{total} errors:\n{lines}"
 
 
-def shorten(text: str, limit: int, *, advice: str = "Ask for a smaller part to see the rest.") -> str:
+def shorten(text: str, limit: int, *, advice: str = ADVICE) -> str:
     """The text, or its head and tail with a notice of the sizes between them where it is longer than ``limit``.
 
-    The result has at most ``limit`` characters, the notice included; only where the limit leaves no room for the
-    notice (below about 300) half the limit goes to the text and the notice comes on top.
+    The result has at most ``limit`` characters, the notice included, unless the limit leaves no room for one.
     """
-    size = len(text)
-    if size <= limit:
-        return text
-    room = max(limit - len(_notice(limit, limit, size, advice)), (limit + 1) // 2)
-    tail = room // 4
-    head = room - tail
-    return f"{text[:head]}{_notice(head, tail, size, advice)}{text[size - tail :]}"
-
-
-def _notice(head: int, tail: int, size: int, advice: str) -> str:
-    shown = f"{head + tail:,} of {size:,} characters are shown, the first {head:,} and the last {tail:,}"
-    return f"\n\n[… {shown}. {advice} …]\n\n"
+    return text if len(text) <= limit else "".join(Cut.whole(text).to(limit, advice=advice))

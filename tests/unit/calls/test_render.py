@@ -25,15 +25,21 @@ from uuid import UUID
 import attrs
 import numpy as np
 import pandas as pd
+import polars as pl
 import pydantic.v1
 import pytest
 from pydantic import BaseModel, SecretStr
 
-from surehand.calls.forms import MAX_ITEMS
+from surehand.calls.arrays import MAX_CELLS
+from surehand.calls.forms import MAX_BINARY, MAX_ITEMS
 from surehand.calls.reader import MAX_DEPTH, MAX_NOTES
 from surehand.calls.render import Rendered, render_value
 from surehand.messages import AIMessage, HumanMessage
 from surehand.wording import NO_OUTPUT
+
+
+NOTHING = {"a": None, "d": None}
+"""A row of nothing."""
 
 
 def text_of(value: Any) -> str:
@@ -307,11 +313,26 @@ def test_bytes_that_are_no_text_are_base64_with_a_note() -> None:
     assert "base64" in rendered.notes[0]
 
 
+def test_bytes_whose_base64_would_be_cut_are_told_by_their_size() -> None:
+    raw = b"\x89PNG" * (MAX_BINARY // 4 + 1)
+    rendered = render_value(raw, max_output=None)
+    data = json.loads(str(rendered.content))
+    assert (data["type"], data["size"]) == ("bytes", len(raw))
+    assert rendered.artifact is raw
+    assert "left out" in rendered.notes[0]
+
+
+def test_a_whole_image_goes_into_a_block() -> None:
+    [block] = render_value([{"type": "image", "data": b"\x89PNG" * MAX_BINARY}], max_output=100).content
+    assert isinstance(block, dict)
+    assert len(block["data"]) > 4 * MAX_BINARY
+
+
 def test_an_exception_group_holds_its_members() -> None:
     assert data_of(ExceptionGroup("g", [KeyError("a")]))["exceptions"] == [{"type": "KeyError", "message": "'a'"}]
 
 
-# -- numpy and pandas ------------------------------------------------------------------------------------------------
+# -- numpy, pandas, polars -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -351,16 +372,105 @@ def test_a_table_keeps_an_index_that_says_something() -> None:
     assert data_of(pd.DataFrame({"n": [1]}, index=pd.Index(["a"], name="key"))) == [{"key": "a", "n": 1}]
 
 
-def test_a_polars_frame_is_read_by_its_own_methods() -> None:
-    class DataFrame:
-        def __len__(self) -> int:
-            return 1
+def test_an_index_that_does_not_count_from_zero_is_kept() -> None:
+    assert data_of(pd.DataFrame({"n": [1, 2]})[1:]) == [{"index": 1, "n": 2}]
 
-        def to_dicts(self) -> list[dict[str, Any]]:
-            return [{"a": 1}]
 
-    DataFrame.__module__ = "polars.dataframe.frame"
-    assert data_of(DataFrame()) == [{"a": 1}]
+def test_columns_of_one_name_are_both_shown() -> None:
+    table = pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"])
+    assert (data_of(table)["columns"], data_of(table)["rows"]) == (["a", "a"], [[1, 2], [3, 4]])
+
+
+def test_a_series_whose_index_repeats_is_pairs() -> None:
+    assert data_of(pd.Series([1, 2], index=["a", "a"])) == [["a", 1], ["a", 2]]
+
+
+@pytest.mark.parametrize(
+    ("value", "data"),
+    [
+        (pl.DataFrame({"a": [1, None], "d": [dt.date(2026, 1, 2), None]}), [{"a": 1, "d": "2026-01-02"}, NOTHING]),
+        (pl.Series("x", [1.5, None]), [1.5, None]),
+        (pl.DataFrame({"s": [{"x": 1}], "t": [dt.timedelta(hours=1)]}), [{"s": {"x": 1}, "t": "PT1H"}]),
+    ],
+)
+def test_tables_and_columns_of_polars_are_lists(value: Any, data: Any) -> None:
+    assert data_of(value) == data
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (np.timedelta64(5, "h"), "PT5H"),
+        (np.timedelta64(7, "ns"), "7 nanoseconds"),
+        (np.timedelta64(3, "Y"), "3 years"),
+        (np.datetime64("NaT"), "null"),
+        (np.array(["2026-01-02", "NaT"], dtype="datetime64[D]"), '["2026-01-02", null]'),
+        (np.array([(1, 2.5)], dtype=[("a", "i4"), ("b", "f8")]), '[{"a": 1, "b": 2.5}]'),
+        (np.ma.array([1, 2], mask=[False, True]), "[1, null]"),
+    ],
+)
+def test_times_records_and_gaps_of_numpy_keep_their_meaning(value: Any, text: str) -> None:
+    assert text_of(value) == text
+
+
+def test_a_class_derived_from_an_array_is_read_as_one_with_a_note() -> None:
+    class Lengths(np.ndarray[Any, Any]):
+        pass
+
+    rendered = render_value(np.array([1, 2]).view(Lengths), max_output=None)
+    assert rendered.content == "[1, 2]"
+    assert "without what its class adds" in rendered.notes[0]
+
+
+def test_a_large_array_says_first_what_it_is() -> None:
+    array = np.arange(2_000, dtype=np.float64).reshape(4, 500)
+    array[0, 0] = np.nan
+    data = data_of(array)
+    values = data.pop("values")
+    assert data == {
+        "type": "numpy.ndarray",
+        "shape": [4, 500],
+        "dtype": "float64",
+        "min": 1.0,
+        "max": 1_999.0,
+        "mean": 1_000.0,
+        "not_finite": 1,
+    }
+    assert values[3][-1] == 1_999.0
+
+
+def test_of_an_array_without_end_in_sight_the_first_rows_are_read() -> None:
+    array = np.zeros((1_000, 1_000))
+    rendered = render_value(array, max_output=2_000)
+    assert str(rendered.content).startswith('{"type": "numpy.ndarray", "shape": [1000, 1000], "dtype": "float64"')
+    assert '"shown": "the first 50 of 1,000 rows"' in str(rendered.content)
+    assert rendered.artifact is array
+    assert rendered.notes[0] == "$: only the first 50 of 1,000 rows of the array were read"
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_a_large_table_says_its_columns_once(library: Any) -> None:
+    table = library.DataFrame({"a": list(range(600)), "b": ["x"] * 600})
+    data = data_of(table)
+    assert data["type"] == f"{library.__name__}.DataFrame"
+    assert data["shape"] == [600, 2]
+    assert data["columns"] == ["a", "b"]
+    assert data["rows"][599] == [599, "x"]
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_a_large_column_says_its_type(library: Any) -> None:
+    data = data_of(library.Series(range(2_000)))
+    assert (data["shape"], str(data["dtype"]).lower()) == ([2_000], "int64")
+    assert data["values"][-1] == 1_999
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_of_a_huge_table_the_first_rows_are_read_with_a_note(library: Any) -> None:
+    rendered = render_value(library.DataFrame({"a": range(200_000)}), max_output=None)
+    assert json.loads(str(rendered.content))["shown"] == f"the first {MAX_CELLS:,} of 200,000 rows"
+    assert rendered.has_artifact
+    assert rendered.notes
 
 
 # -- messages --------------------------------------------------------------------------------------------------------
@@ -672,12 +782,14 @@ def test_bytes_and_broken_text_in_blocks_are_made_fit_to_send() -> None:
 
 
 def test_the_texts_of_blocks_share_the_limit_and_images_do_not_count() -> None:
-    blocks = [{"type": "text", "text": "a" * 300}, IMAGE, {"type": "text", "text": "b" * 9_000}, TEXT]
+    blocks = [{"type": "text", "text": "a" * 300}, IMAGE, {"type": "text", "text": "b" * 9_000}, IMAGE, TEXT]
     rendered = render_value(blocks, max_output=1_000)
     assert isinstance(rendered.content, list)
-    assert rendered.content[:2] == blocks[:2]
-    assert len(rendered.content[2]["text"]) <= 700
-    assert len(rendered.content) == 3
+    first, image, cut, last = rendered.content
+    assert (first, image, last) == (blocks[0], IMAGE, IMAGE)
+    assert len(cut["text"]) <= 700
+    assert "of 9,304 characters are shown" in cut["text"]
+    assert cut["text"].endswith("bbb\nhi")
     assert rendered.artifact is blocks
 
 
