@@ -25,6 +25,7 @@ from surehand.messages import AIMessage, ToolMessage
 from surehand.outcomes import Outcome
 from surehand.policy import Limits, NoProgress, RateLimit, ToolOptions
 from surehand.shapes import is_object
+from surehand.stores import Reads
 
 __all__ = ["Approve", "Call", "Guard", "Host", "Turn"]
 
@@ -111,6 +112,8 @@ class Turn:
     """What middlewares keep for the length of the turn."""
     held: dict[int, Held] = field(default_factory=dict[int, Held])
     """The places that calls hold, by position."""
+    reads: dict[int, Reads] = field(default_factory=dict[int, Reads])
+    """What calls have read from the store, by position: secrets among it stay out of the words about a failure."""
 
     def may_retry(self) -> bool:
         """Whether one more retry is left in this turn; it is taken then."""
@@ -137,7 +140,8 @@ class Turn:
     def redactor(self, call: Call) -> Redactor:
         """What must not leave with a text about this call: everything that was injected into it."""
         injections = call.tool.spec.injections if call.tool is not None else ()
-        return Redactor(secret_texts(injections, call.values, state=self.state, context=self.context))
+        read = tuple(self.reads.get(call.position, ()))
+        return Redactor(secret_texts(injections, call.values, state=self.state, context=self.context, read=read))
 
 
 class Guard(Protocol):

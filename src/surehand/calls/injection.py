@@ -15,11 +15,13 @@ from surehand.events import CallProgressed
 from surehand.policy import Unset
 from surehand.shapes import is_object
 from surehand.spec import Injection, InjectionKind, ToolContext
+from surehand.stores import watch_reads
 
 __all__ = ["injected_values", "reporter"]
 
 
 _ABSENT: Final = object()
+_WITH_STORE: Final = frozenset({InjectionKind.STORE, InjectionKind.CONTEXT})
 
 
 def injected_values(call: Call, attempt: int, signs: Signs) -> dict[str, Any]:
@@ -29,6 +31,8 @@ def injected_values(call: Call, attempt: int, signs: Signs) -> dict[str, Any]:
         ToolDefinitionError: There is neither a value nor a default for a parameter.
     """
     injections = call.tool.spec.body.injections if call.tool else ()
+    if call.turn.store is not None and any(injection.kind in _WITH_STORE for injection in injections):
+        call.turn.reads[call.position] = watch_reads(call.turn.reads.get(call.position))
     values: dict[str, Any] = {}
     for injection in injections:
         value = (

@@ -16,7 +16,9 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote
+
+from pydantic import ValidationError
 
 from surehand.calls.text import MAX_LISTED, listed, shorten, well_formed, without_links
 
@@ -25,6 +27,8 @@ __all__ = ["MAX_DESCRIPTION", "REDACTED", "Redactor", "describe_exception", "is_
 REDACTED: Final = "[redacted]"
 MIN_SECRET_LENGTH: Final = 8
 """Environment values shorter than this are no secrets: ``DEBUG_KEY=1`` must not blank every 1."""
+MIN_WORD: Final = 4
+"""Secrets shorter than this are not looked for, and those up to seven characters only as whole words."""
 MAX_DESCRIPTION: Final = 2_000
 """The most characters of an exception that a model is told."""
 MAX_READ: Final = 200_000
@@ -42,17 +46,37 @@ _COUNTS_TOKENS: Final = re.compile(
 )
 
 
+_NAMES_A_FIELD: Final = re.compile(
+    r"(?:primary|foreign|sort|partition|public|cache|group|index|row|object|lookup|natural|composite|join|idempotency"
+    r"|translation)_?keys?",
+    re.IGNORECASE,
+)
+
+
 def is_secret_name(name: str) -> bool:
     """Whether something of this name is probably a secret: ``API_KEY``, ``db_password``; not ``max_tokens``."""
-    return _SECRET_NAME.search(name) is not None and _COUNTS_TOKENS.search(name) is None
+    is_harmless = _COUNTS_TOKENS.search(name) or _NAMES_A_FIELD.search(name)
+    return _SECRET_NAME.search(name) is not None and not is_harmless
+
+
+def url_passwords(text: str) -> list[str]:
+    """The passwords in URLs, as they are written there and as they are meant."""
+    if "://" not in text or "@" not in text:
+        return []
+    written = [match[1] for match in _URL_PASSWORD.finditer(text)]
+    return [form for password in written for form in {password, unquote(password)} if len(form) >= MIN_SECRET_LENGTH]
+
+
+_URL_PASSWORD: Final = re.compile(r"://[^\s/?#:@'\"]{0,200}:([^\s/?#'\"]{1,500})@")
 
 
 class Redactor:
     """Replaces secrets, host paths, frames and addresses by ``[redacted]``.
 
     Args:
-        secrets: Values to hide wherever they stand, also quoted, URL-quoted or escaped. Blank ones are ignored. They
-            are gone through when the first text is to be redacted, and not before: most calls have none.
+        secrets: Values to hide wherever they stand, also quoted, URL-quoted or escaped; those of four to seven
+            characters as whole words, shorter and blank ones not at all. They are gone through when the first text is
+            to be redacted, and not before: most calls have none.
         environ: Where to look for values whose name says secret; None for the environment of the process, which is
             read anew for every text, so that a key that is set later is hidden too.
     """
@@ -91,9 +115,11 @@ class _Environment:
         environ = dict(self._read())
         seen, pattern = self._state
         if environ != seen:
-            pattern = _any_of(
+            secrets = [
                 value for name, value in environ.items() if len(value) >= MIN_SECRET_LENGTH and is_secret_name(name)
-            )
+            ]
+            passwords = [password for value in environ.values() for password in url_passwords(value)]
+            pattern = _any_of([*secrets, *passwords])
             self._state = (environ, pattern)
         return pattern
 
@@ -103,10 +129,15 @@ _process_environment: Final = _Environment(lambda: os.environ)
 
 def _any_of(secrets: Iterable[str]) -> re.Pattern[str] | None:
     """One pattern for all the secrets and the ways they are written; longest first, so that none hides half of one."""
-    forms = {form for secret in secrets for form in _spellings(secret)}
+    forms = {form for secret in secrets for form in _spellings(secret) if len(form) >= MIN_WORD}
     if not forms:
         return None
-    return re.compile("|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True)))
+    return re.compile("|".join(map(_as_pattern, sorted(forms, key=len, reverse=True))))
+
+
+def _as_pattern(form: str) -> str:
+    escaped = re.escape(form)
+    return escaped if len(form) >= MIN_SECRET_LENGTH else rf"(?<!\w){escaped}(?!\w)"
 
 
 def _spellings(secret: str) -> set[str]:
@@ -135,39 +166,80 @@ _ROOTS: Final = (
 )
 """First segments of host paths. A path under another root counts when its last segment has an extension, so that the
 route in ``GET /v1/users: 404`` stays."""
+_NO_ROUTE: Final = r"(?<!GET )(?<!PUT )(?<!POST )(?<!HEAD )(?<!PATCH )(?<!DELETE )(?<!OPTIONS )"
+"""After a verb of HTTP stands a route of some service, whatever it begins with."""
 _NAMES: Final = (
-    r"(?:pass(?:word|wd|phrase)|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?|dsn"
-    r"|auth(?:orization)?|signature)"
+    r"(?<!expected )"  # an unexpected token is one of a grammar
+    r"(?:pass(?:word|wd|phrase)|pwd|secret|token|credentials?|dsn|auth(?:orization|entication)?(?![A-Za-z])"
+    r"|(?:api|access|account|private|signing|encryption|master|service|shared|client)[_ -]?key"
+    r"|shared[_-]?access[_-]?(?:key|signature))"
 )
-_NAME_END: Final = r"(?!s\b|[_-]?(?:count|limit|usage|type|budget))[A-Za-z0-9_-]{0,32}"
+_NAME_END: Final = r"(?!s\b|[_-]?(?:count|limit|usage|type|budget|names?|ids?)\b)[A-Za-z0-9_-]{0,32}"
+_SCHEME: Final = r"(?:Bearer|Basic|Token|Digest|ApiKey|Key)"
+_HARMLESS: Final = frozenset(
+    {
+        *("none", "null", "nil", "undefined", "unset", "empty", "missing", "required", "optional", "true", "false"),
+        *("yes", "no", "on", "off", "ok", "valid", "invalid", "expired", "revoked", "unknown", "wrong", "incorrect"),
+        *("rejected", "denied", "failed", "disabled", "enabled", "str", "string", "int", "bearer", "basic", "digest"),
+    }
+)
+"""What may follow the name of a secret and is none: ``token: expired``, ``has_password=False``."""
 
 
 def _hide_value(match: re.Match[str]) -> str:
     # A value ends before a bracket, so that one which is hidden already was found without its own closing bracket.
-    is_hidden = match["value"].startswith(REDACTED) or match["value"] == REDACTED[:-1]
-    return match[0] if is_hidden else f"{match['name']}{REDACTED}"
+    value = match["value"]
+    plain = value.strip("\\\"'.!?")
+    is_none = plain.casefold() in _HARMLESS or not any(map(str.isalnum, plain))
+    return match[0] if is_none or REDACTED[:-1] in value else f"{match['name']}{REDACTED}"
 
 
 _ASSIGNED: Final = re.compile(
     rf"""(?P<name>{_NAMES}{_NAME_END}\\?["']?[ \t]{{0,4}}=>?[ \t]{{0,4}})"""
-    r"""(?P<value>"[^"\n]{1,2000}"|'[^'\n]{1,2000}'|(?:Bearer |Basic )?["']?[^\s,;&)}\]"']+["']?)""",
+    rf"""(?P<value>"[^"\n]{{1,2000}}"|'[^'\n]{{1,2000}}'|(?:{_SCHEME} )?["']?[^\s,;&)}}\]"']+["']?)""",
     re.IGNORECASE,
 )
 _LABELLED: Final = re.compile(
     rf"""(?P<name>{_NAMES}{_NAME_END}\\?["']?[ \t]{{0,4}}:[ \t]{{0,4}})"""
     # After a colon prose may follow ("password: must be long"): a bare word counts only when it is no plain word, or
     # when nothing follows it.
-    r"""(?P<value>\\?"[^"\n]{1,2000}"|'[^'\n]{1,2000}'|(?:Bearer |Basic )?"""
+    rf"""(?P<value>\\?"[^"\n]{{1,2000}}"|'[^'\n]{{1,2000}}'|{_SCHEME} [^\s,;"'\[]{{4,2000}}|(?:{_SCHEME} )?"""
     r"""(?=[^\s,;&)}\]]{0,200}[\d$!@#%^*+/])[^\s,;&)}\]]+"""
     r"""|[^\s,;&)}\]"']+(?=[ \t]{0,4}(?:$|[\r\n,;&)}\]])))""",
     re.IGNORECASE,
 )
+_NAMED: Final = re.compile(
+    # "password 'hunter2' is wrong": quoted, it is a password; unquoted, only what no word looks like is a key.
+    r"""(?P<name>\b(?:pass(?:word|wd|phrase)|pwd)[ ](?=['"]))(?P<value>"[^"\n]{1,200}"|'[^'\n]{1,200}')"""
+    r"""|(?P<label>\b(?:tokens?|secret|key|credentials?)[ ]['"]?)"""
+    r"""(?P<key>(?=[^\s\d]{0,100}\d)(?=[^\sA-Za-z]{0,100}[A-Za-z])[A-Za-z0-9_+/=-]{20,500})""",
+    re.IGNORECASE,
+)
+_PAIR: Final = re.compile(
+    # ('authorization', 'Bearer …'): how clients print the headers of a request.
+    r"""(?P<name>["'](?:[\w-]{0,40}(?:authorization|cookie|token|secret|password|api-?key))["'],[ ]b?)"""
+    r"""(?P<value>"[^"\n]{1,4000}"|'[^'\n]{1,4000}')""",
+    re.IGNORECASE,
+)
+_COOKIE: Final = re.compile(
+    r"""(?P<name>\bcookie["']?[ ]{0,4}[:=][ ]{0,4}["']?)(?P<value>[^\s'"=;]{1,200}=[^\n'"]{1,4000})""", re.IGNORECASE
+)
+
+
+def _hide_named(match: re.Match[str]) -> str:
+    return f"{match['name'] or match['label']}{REDACTED}"
 
 
 def _hide_assigned(text: str) -> str:
+    if "ookie" in text or "OOKIE" in text:
+        text = _COOKIE.sub(_hide_value, text)
+    if "', " in text or '", ' in text:
+        text = _PAIR.sub(_hide_value, text)
     if "=" in text:
         text = _ASSIGNED.sub(_hide_value, text)
-    return _LABELLED.sub(_hide_value, text) if ":" in text else text
+    if ":" in text:
+        text = _LABELLED.sub(_hide_value, text)
+    return _NAMED.sub(_hide_named, text)
 
 
 _SHAPES: Final[tuple[Shape, ...]] = (
@@ -181,28 +253,38 @@ _SHAPES: Final[tuple[Shape, ...]] = (
     # The whole of a URL's user information, up to the last @ of the authority; then passwords with a slash in them.
     _shape(r"://[^\s/?#'\"<>]{1,1000}@", f"://{REDACTED}@", only_with="@"),
     _shape(r"://[^\s/?#'\"<>:@]{1,200}:(?!\d{1,5}/)[^\s'\"<>@]{1,200}@", f"://{REDACTED}@", only_with="@"),
+    _shape(r"([?&][\w-]{0,30}sig(?:nature)?=)[^&\s'\"<>]+", rf"\1{REDACTED}", only_with="=", flags=re.IGNORECASE),
+    _shape(r"(?<=[?&]key=)(?=[^&\s\d]{0,200}\d)[^&\s'\"<>]{12,}", only_with="key="),
+    _shape(r"(?<=hooks\.slack\.com/services/)[^\s'\"<>]+", only_with="hooks.slack.com"),
+    _shape(r"(?<=/api/webhooks/)\d{5,30}/[\w-]+", only_with="/api/webhooks/"),
     _shape(
         r"\b(Bearer|Basic)[ \t]+(?=[^\s]{0,200}[\d=])[A-Za-z0-9+/=._~-]{8,}", rf"\1 {REDACTED}", flags=re.IGNORECASE
     ),
     _shape(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{2,}(?:\.[A-Za-z0-9_-]*)?", only_with="eyJ"),
+    _shape(  # what could be the words of a slug has to hold a digit
+        r"(?<![A-Za-z0-9])(?:[spr]k[-_]|gsk_|xai-|pplx-|nvapi-|tvly-|whsec_|glsa_|r8_|pypi-|dckr_pat_|sbp_|lsv2_|do[opr]_v1_"
+        r"|shp(?:at|ca|pa|ss)_|hvs\.)(?=[A-Za-z_-]{0,100}\d)[A-Za-z0-9_-]{16,}"
+    ),
     _shape(
-        r"(?<![A-Za-z0-9])(?:[spr]k[-_][A-Za-z0-9_-]{16,}|gh[a-z]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}"
+        r"(?<![A-Za-z0-9])(?:gh[a-z]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}"
         r"|glpat-[A-Za-z0-9_-]{16,}|xox[a-z]-[A-Za-z0-9-]{8,}|xapp-[A-Za-z0-9-]{8,}|(?:AKIA|ASIA)[A-Z0-9]{16}"
+        r"|(?:LTAI|AKID|AKLT)[A-Za-z0-9]{16,}|(?:bot)?\d{8,10}:AA[A-Za-z0-9_-]{30,}|AGE-SECRET-KEY-1[A-Z0-9]{20,}"
         r"|AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{16,}|hf_[A-Za-z0-9]{16,}|npm_[A-Za-z0-9]{16,}|SG\.[A-Za-z0-9_.-]{16,})"
     ),
     _hide_assigned,
     _shape(r"\bfile://[^\s'\"<>]+", only_with="file://", flags=re.IGNORECASE),
-    _shape(rf"(?<=')/(?:{_ROOTS})/[^'\n]{{0,1000}}(?=')|(?<=\")/(?:{_ROOTS})/[^\"\n]{{0,1000}}(?=\")", only_with="/"),
-    _shape(rf"(?<![\w.@+:/~-])/(?:{_ROOTS})(?:/[^\s'\"<>|:;,)\]}}]*)", only_with="/"),
-    _shape(r"(?<![\w.@+:/~-])/(?:[\w.@+-]+/)+[\w.@+-]*\.[A-Za-z]\w{0,5}\b", only_with="/"),
-    _shape(r"(?<![\w~])~[\w.-]{0,64}/[^\s'\"<>|;,)\]}]+", only_with="~"),
     _shape(
         r"(?<=')[A-Za-z]:[\\/](?!/)[^'\n]{0,1000}(?=')|(?<=\")[A-Za-z]:[\\/](?!/)[^\"\n]{0,1000}(?=\")"
         r"|(?<![A-Za-z0-9])[A-Za-z]:[\\/](?!/)[^\s'\"<>|:*?;,)\]}]*",
         only_with=":",
     ),
+    _shape(rf"(?<=')/(?:{_ROOTS})/[^'\n]{{0,1000}}(?=')|(?<=\")/(?:{_ROOTS})/[^\"\n]{{0,1000}}(?=\")", only_with="/"),
+    _shape(rf"(?<![\w.@+/~-]){_NO_ROUTE}/(?:{_ROOTS})(?:/[^\s'\"<>|:;,)\]}}]*)", only_with="/"),
+    _shape(rf"(?<![\w.@+:/~-]){_NO_ROUTE}/(?:[\w.@+-]+/)+[\w.@+-]*\.[A-Za-z]\w{{0,5}}\b", only_with="/"),
+    _shape(r"(?<![\w~])~(?:[A-Za-z][\w.-]{0,63})?/[^\s'\"<>|;,)\]}]+", only_with="~"),
     _shape(r"(?<![\\\w])\\{2,4}[\w.-]{1,200}\\[^\s'\"<>|:*?;,)\]}]+", only_with="\\\\"),
-    _shape(r"\b0x[0-9a-fA-F]{6,16}\b", only_with="0x"),
+    # Where an object lies; a number of fewer digits may be an error's code.
+    _shape(r"(?<=\bat )0x[0-9a-fA-F]{6,16}\b|\b0x[0-9a-fA-F]{10,16}\b", only_with="0x"),
 )
 """In this order: what contains other shapes goes first."""
 
@@ -277,9 +359,18 @@ def _message(error: BaseException) -> str:
     try:
         if isinstance(error, KeyError) and len(error.args) == 1:
             return _missing_key(error.args[0])
+        if isinstance(error, ValidationError):
+            return _without_inputs(error)
         return str.__str__(str(error))
     except Exception:  # noqa: BLE001 - the exception's own code
         return "its message could not be read"
+
+
+def _without_inputs(error: ValidationError) -> str:
+    """What is wrong where, without the values: they are no arguments of the model's, which are checked before."""
+    problems = error.errors(include_url=False, include_context=False, include_input=False)
+    lines = [f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}".removeprefix(": ") for problem in problems]
+    return "\n".join((f"{len(problems)} validation errors for {error.title}", *lines))
 
 
 def _missing_key(key: object) -> str:

@@ -11,6 +11,7 @@ from typing import Any, cast
 from surehand.errors import OptionError, StoreError, shown
 from surehand.stores.json_copy import copy_of_object
 from surehand.stores.protocol import Item, Namespace
+from surehand.stores.reads import note_read
 
 __all__ = ["InMemoryStore"]
 
@@ -118,6 +119,7 @@ class InMemoryStore:
 
 
 def _own(item: Item) -> Item:
+    note_read({item.key: item.value})
     return replace(item, value=copy_of_object(item.value))
 
 
