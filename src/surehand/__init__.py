@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         CallKey,
         MemoryJournal,
         ResultCache,
+        ResultShelf,
         SingleFlight,
         ToolCallMiddleware,
         ToolCallRequest,
@@ -85,7 +86,7 @@ if TYPE_CHECKING:
         tools_condition,
     )
     from surehand.outcomes import FailureKind, Outcome
-    from surehand.policy import RetryPolicy, Tell, ToolOptions
+    from surehand.policy import CircuitBreaker, Limits, NoProgress, RateLimit, RetryPolicy, Tell, ToolOptions
     from surehand.spec import InjectedState, InjectedStore, InjectedToolArg, InjectedToolCallId, ToolContext
     from surehand.stores import InMemoryStore, Store
     from surehand.tools import BaseTool, Tool, tool
@@ -106,6 +107,7 @@ __all__ = [
     "ChatAnthropic",
     "ChatModel",
     "ChatOpenAI",
+    "CircuitBreaker",
     "Command",
     "CompiledGraph",
     "Complaint",
@@ -122,6 +124,7 @@ __all__ = [
     "InputError",
     "InvalidArguments",
     "InvalidToolCall",
+    "Limits",
     "LocalModel",
     "MalformedArguments",
     "MemoryJournal",
@@ -130,12 +133,15 @@ __all__ = [
     "MissingExtraError",
     "ModelError",
     "ModelRetry",
+    "NoProgress",
     "NodeError",
     "Nudge",
     "OptionError",
     "Outcome",
+    "RateLimit",
     "RemoveMessage",
     "ResultCache",
+    "ResultShelf",
     "RetryPolicy",
     "RoutingError",
     "RunConfig",
@@ -185,7 +191,8 @@ __all__ = [
 _HOMES: Final = {
     "surehand.agent": "create_agent",
     "surehand.calls": (
-        "CallJournal CallKey MemoryJournal ResultCache SingleFlight ToolCallMiddleware ToolCallRequest ToolReturn"
+        "CallJournal CallKey MemoryJournal ResultCache ResultShelf SingleFlight ToolCallMiddleware ToolCallRequest "
+        "ToolReturn"
     ),
     "surehand.control": "Command END RunConfig Runtime START Send current_runtime",
     "surehand.errors": (
@@ -203,7 +210,7 @@ _HOMES: Final = {
     "surehand.models": "ChatAnthropic ChatModel ChatOpenAI LocalModel Nudge init_chat_model",
     "surehand.nodes": "FunctionNode ToolNode ValidationNode arun_tool_calls run_tool_calls tools_condition",
     "surehand.outcomes": "FailureKind Outcome",
-    "surehand.policy": "RetryPolicy Tell ToolOptions",
+    "surehand.policy": "CircuitBreaker Limits NoProgress RateLimit RetryPolicy Tell ToolOptions",
     "surehand.spec": "InjectedState InjectedStore InjectedToolArg InjectedToolCallId ToolContext",
     "surehand.stores": "InMemoryStore Store",
     "surehand.tools": "BaseTool Tool tool",
