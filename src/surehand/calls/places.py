@@ -7,7 +7,7 @@ to the turn: a limit that protects a database holds for all the turns that run s
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Hashable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import Any
 
 from surehand.calls.arguments_view import Arguments
@@ -57,12 +57,13 @@ async def in_place(call: Call, places: Places) -> AsyncGenerator[None]:
     """Entered while the call runs; waits until there is room, and until its tool's rate allows another start."""
     held = call.turn.host.slots.hold(places)
     window = call.turn.host.window(call.tool)
-    async with AsyncExitStack() as inside:
-        if window is None:
-            await inside.enter_async_context(held)
-        else:
-            await window.wait(held)
-        inside.callback(held.release)
-        inside.callback(call.turn.held.pop, call.position, None)
-        call.turn.held[call.position] = held
+    if window is None:
+        await held.take()
+    else:
+        await window.wait(held)
+    call.turn.held[call.position] = held
+    try:
         yield
+    finally:
+        call.turn.held.pop(call.position, None)
+        held.release()

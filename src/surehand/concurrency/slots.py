@@ -228,6 +228,11 @@ class Held:
         if self.is_held:
             self._slots.give_back(self)
 
+    async def take(self) -> None:
+        """Enter: take all the places as soon as they are to be had, and keep them until ``release``."""
+        if not self._slots.take_nowait(self):
+            await self._slots.wait_for(self)
+
     def release(self) -> None:
         """Give the places back, if they have not been yet; from any thread, and without waiting."""
         if self.is_held:
