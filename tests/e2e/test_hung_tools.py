@@ -40,6 +40,7 @@ TOOLS = {
     "sync": faults.hang().on(on_thread),
     "async": faults.hang().on(on_loop),
     "stubborn": faults.hang(ignores=1).on(on_loop),
+    "deaf": faults.hang(ignores=1_000_000).on(on_loop),
 }
 wanted = [tuple(word.split("=")) for word in sys.argv[3:]]
 node = ToolNode([TOOLS[kind] for kind, _ in wanted] + [quick], timeout=float(sys.argv[2]))
@@ -111,12 +112,16 @@ def test_hundreds_of_hung_tools_are_answered_in_time_and_the_program_ends(door: 
 
 
 def test_hung_threads_do_not_stop_the_loop() -> None:
-    assert run("ainvoke", sync=200)["gap"] < 0.2
+    assert run("ainvoke", sync=200)["gap"] < 0.3
 
 
-@pytest.mark.parametrize("door", ["invoke", "ainvoke"])
-def test_hundreds_of_tools_that_swallow_their_cancellation_are_answered_after_a_short_grace(door: str) -> None:
-    seen = run(door, stubborn=200)
+@pytest.mark.parametrize(
+    ("door", "kind"),
+    # asyncio.run itself waits for tasks that swallow every cancellation, so there is no third case
+    [("ainvoke", "stubborn"), ("invoke", "deaf")],
+)
+def test_tools_that_swallow_their_cancellation_are_answered_after_a_short_grace(door: str, kind: str) -> None:
+    seen = run(door, **{kind: 200})
 
     assert seen["kinds"] == {"timeout": 200, "None": 1}
     assert seen["took"] < 2
