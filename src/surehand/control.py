@@ -26,6 +26,8 @@ class RunConfig(TypedDict, total=False):
     """How many steps a graph may take; 25 by default."""
     max_concurrency: int
     """How many nodes, or calls of one turn, may run at a time; unlimited by default."""
+    timeout: float | None
+    """Seconds that each call of this run may take, whatever its tool says; None for no limit."""
     tags: list[str]
     metadata: dict[str, Any]
 

@@ -4,7 +4,7 @@ from surehand.calls.announce import log_fault
 from surehand.calls.answer import ToolReturn
 from surehand.calls.breakers import Breakers
 from surehand.calls.budget import RetryBudget
-from surehand.calls.call import Approve, Call, Host, Turn
+from surehand.calls.call import Approve, Call, Host, Turn, timeout_of
 from surehand.calls.guards import Guard
 from surehand.calls.history import History, past_calls
 from surehand.calls.journal import CallJournal, CallKey, MemoryJournal
@@ -72,6 +72,7 @@ __all__ = [
     "run_turn",
     "run_turn_sync",
     "shorten",
+    "timeout_of",
     "typed",
     "well_formed",
     "without_links",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -23,11 +23,11 @@ from surehand.events import Listener
 from surehand.freeze import freeze
 from surehand.messages import AIMessage, ToolMessage
 from surehand.outcomes import Outcome
-from surehand.policy import Limits, NoProgress, RateLimit, ToolOptions
+from surehand.policy import UNSET, Limits, NoProgress, RateLimit, ToolOptions, Unset, seconds
 from surehand.shapes import is_object
 from surehand.stores import Reads
 
-__all__ = ["Approve", "Call", "Guard", "Host", "Turn"]
+__all__ = ["Approve", "Call", "Guard", "Host", "Turn", "timeout_of"]
 
 Approve = Callable[[str, Mapping[str, Any]], bool | str | Awaitable[bool | str]]
 """Asked with a tool's name and its typed arguments: True runs the call, False or a text (the reason) denies it."""
@@ -96,10 +96,8 @@ class Turn:
     """Whether the turn runs without a loop, so that nothing in it may await; what has to wait blocks the caller."""
     max_concurrency: int | None = None
     """How many of the calls may run at a time; None for no limit."""
-    history: Sequence[Any] = ()
-    """The messages before this one, for the guards."""
-    started: float | None = None
-    """When the run began, on the host's clock; None where only this turn is known."""
+    timeout: float | Unset | None = UNSET
+    """Seconds that each call of this run may take, whatever its tool says; None for no limit."""
     guard: Guard | None = None
     """Says which calls must not run; None where nothing is guarded."""
     retries: RetryBudget | None = None
@@ -142,6 +140,16 @@ class Turn:
         injections = call.tool.spec.injections if call.tool is not None else ()
         read = tuple(self.reads.get(call.position, ()))
         return Redactor(secret_texts(injections, call.values, state=self.state, context=self.context, read=read))
+
+
+def timeout_of(config: Mapping[str, Any] | None) -> float | Unset | None:
+    """The time limit that a run's configuration sets for each of its calls; UNSET where it sets none.
+
+    Raises:
+        OptionError: It is neither None nor a number of seconds above 0.
+    """
+    timeout = (config or {}).get("timeout", UNSET)
+    return timeout if timeout is None or isinstance(timeout, Unset) else seconds("timeout", timeout)
 
 
 class Guard(Protocol):
@@ -201,6 +209,8 @@ class Call(NamedTuple):
         """Seconds that an attempt may take in all, and without a sign of life; None for no limit."""
         options = self.tool.options if self.tool is not None else ToolOptions()
         timeout, idle = options.timeout, options.idle_timeout
+        if not isinstance(self.turn.timeout, Unset):
+            timeout = self.turn.timeout
         return (
             timeout if isinstance(timeout, float | int) else None,
             idle if isinstance(idle, float | int) else None,

@@ -29,6 +29,7 @@ from surehand.calls import (
     past_calls,
     run_turn,
     run_turn_sync,
+    timeout_of,
 )
 from surehand.concurrency import SYSTEM_CLOCK, Clock
 from surehand.control import END, Command, RunConfig, Runtime, current_runtime
@@ -225,6 +226,7 @@ class ToolNode:
             thread_id=str(mapping("configurable", config.get("configurable")).get("thread_id", "")),
             messages_key=self.messages_key,
             max_concurrency=_least(self._max_concurrency, _width_of(config)),
+            timeout=timeout_of(config),
             guard=_guard(host, past_calls(messages), runtime),
             retries=None if host.retry_budget is None else RetryBudget(host.retry_budget),
         )

@@ -8,7 +8,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from surehand.calls import GOVERNED, Call, Host, ToolReturn, ToolTable, Turn, calls_of, run_alone, run_alone_sync
+from surehand.calls import (
+    GOVERNED,
+    Call,
+    Host,
+    ToolReturn,
+    ToolTable,
+    Turn,
+    calls_of,
+    run_alone,
+    run_alone_sync,
+    timeout_of,
+)
 from surehand.concurrency import entered_by_sync_door
 from surehand.control import RunConfig, current_runtime
 from surehand.errors import ToolCallError, ToolDefinitionError
@@ -149,6 +160,7 @@ class BaseTool:
             store=runtime.store if runtime is not None else None,
             context=context if context is not None or runtime is None else runtime.context,
             thread_id=str((config or {}).get("configurable", {}).get("thread_id", "")),
+            timeout=timeout_of(config),
         )
         return calls_of(turn)[0]
 

@@ -11,7 +11,17 @@ from typing import Any
 
 import pytest
 
-from surehand import AIMessage, BaseTool, ToolCallError, ToolContext, ToolException, ToolMessage, ToolNode, tool
+from surehand import (
+    AIMessage,
+    BaseTool,
+    OptionError,
+    ToolCallError,
+    ToolContext,
+    ToolException,
+    ToolMessage,
+    ToolNode,
+    tool,
+)
 from surehand.calls.bodies import CLEANUP_SECONDS
 from surehand.events import CallFinished, CallProgressed, Event, LateResult
 from surehand.testing import FakeClock
@@ -282,6 +292,22 @@ async def test_cancelling_the_caller_does_not_wait_for_a_body_that_swallows_it()
     assert time.monotonic() - began < CLEANUP_SECONDS + 0.5
     messages: list[ToolMessage] = caught.value.tool_messages  # type: ignore[attr-defined]
     assert [_kind(message) for message in messages] == ["cancelled", None]
+
+
+def test_a_run_sets_the_time_of_its_calls_whatever_their_tools_say() -> None:
+    @tool(timeout=1_000)
+    async def hang() -> str:
+        """Hang."""
+        await asyncio.Event().wait()
+        return "never"
+
+    turn = AIMessage(tool_calls=[{"id": "c0", "name": "hang", "args": {}}])
+    (answer,) = ToolNode([hang], clock=FakeClock()).invoke([turn], {"timeout": 7})
+    assert str(answer.content).startswith("The tool did not answer within 7 seconds.")
+    with pytest.raises(ToolCallError, match=r"within 0\.01 seconds"):
+        hang.invoke({}, {"timeout": 0.01})
+    with pytest.raises(OptionError, match="timeout"):
+        hang.invoke({}, {"timeout": 0})
 
 
 def test_the_deadline_counts_from_the_bodys_start() -> None:
