@@ -18,7 +18,7 @@ from surehand.wording import NO_OUTPUT
 
 __all__ = ["cut_blocks", "is_typed", "render_blocks", "text_to_count"]
 
-Block: TypeAlias = str | dict[str, Any]
+Block: TypeAlias = dict[str, Any]
 _BETWEEN: Final = "\n"
 """Stands between the texts of blocks. One character, so that no head of the text can end inside of it."""
 
@@ -90,7 +90,7 @@ def _is_blank(block: Mapping[str, Any]) -> bool:
     return block["type"] in _TEXT_BLOCKS and not block["text"].strip()
 
 
-def _clean_blocks(blocks: list[dict[str, Any]], reader: Reader) -> list[dict[str, Any]]:
+def _clean_blocks(blocks: list[Block], reader: Reader) -> list[Block]:
     """The blocks as strict, well-formed JSON data."""
     try:
         text = encode(blocks)
@@ -114,7 +114,7 @@ def _well_formed_data(data: Any) -> Any:
     return data
 
 
-def _shortened(blocks: list[dict[str, Any]], limit: int, reader: Reader, keep: Keep | None) -> list[dict[str, Any]]:
+def _shortened(blocks: list[Block], limit: int, reader: Reader, keep: Keep | None) -> list[Block]:
     """The blocks with their texts cut to ``limit`` characters in all; the same list where nothing is cut."""
     text = text_to_count(blocks)
     if len(text) <= limit:
@@ -146,7 +146,7 @@ def cut_blocks(blocks: Iterable[Block], cut: Cut, limit: int) -> list[Block]:
             continue
         end = start + len(text)
         if is_open and end >= len(head):
-            kept = block if isinstance(block, dict) and block["type"] in _TEXT_BLOCKS else {"type": "text"}
+            kept = block if block["type"] in _TEXT_BLOCKS else {"type": "text"}
             shown.append({**kept, "text": head[start:] + rest})
             is_open = False
         elif is_open:
@@ -157,8 +157,6 @@ def cut_blocks(blocks: Iterable[Block], cut: Cut, limit: int) -> list[Block]:
 
 def _counted(block: Block) -> str | None:
     """The text of a block that counts; None for an image or a file."""
-    if isinstance(block, str):
-        return block
     if block["type"] in _TEXT_BLOCKS:
         return str(block["text"])
     return encode(block) if block["type"] in _COUNTED_BLOCKS else None

@@ -20,6 +20,8 @@ _NOTICE: Final = re.compile(
     r"\n\n\[… (\d[\d,]{0,20}) of (\d[\d,]{0,20}) characters are shown[^…]*…]\n\n"
     r"|\n\[… (\d[\d,]{0,20}) of (\d[\d,]{0,20}) characters(?:;[^…]*)? …]\n"
 )
+_MAX_NOTE: Final = 1_000
+"""What is longer, behind a text that was cut, is no note on it but another text."""
 _HANDLE: Final = re.compile(r'\(handle="([\w-]+)"')
 
 
@@ -32,6 +34,8 @@ class Cut(NamedTuple):
     """Characters of the whole text."""
     handle: str | None = None
     """What the whole text is kept under; None where it is not kept."""
+    note: str = ""
+    """What was said about the text behind its end."""
 
     @classmethod
     def whole(cls, text: str, handle: str | None = None) -> Self:
@@ -43,29 +47,31 @@ class Cut(NamedTuple):
         """What a text that was cut before still holds; None for one that was not."""
         for notice in _NOTICE.finditer(text):
             shown, size = (int(figure.replace(",", "")) for figure in notice.groups() if figure)
-            head, tail = text[: notice.start()], text[notice.end() :]
-            if shown == len(head) + len(tail) < size:
+            head, rest = text[: notice.start()], text[notice.end() :]
+            tail, note = rest[: shown // 4], rest[shown // 4 :]
+            if len(head) + len(tail) == shown < size and len(tail) == shown // 4 and len(note) <= _MAX_NOTE:
                 handle = _HANDLE.search(notice[0])
-                return cls(head, tail, size, handle[1] if handle else None)
+                return cls(head, tail, size, handle[1] if handle else None, note)
         return None
 
     def to(self, limit: int, *, advice: str = ADVICE) -> tuple[str, str]:
-        """The head that is left at a size, and the notice with the tail.
+        """The head that is left at a size, and what follows it: the notice, the tail, the note.
 
         Both together have at most ``limit`` characters; only where the limit leaves no room for a notice (below about
-        100, with a handle about 200) half of it goes to the text, and the notice comes on top.
+        100, with a handle about 200) half of it goes to the text, and the rest comes on top.
 
         Args:
             limit: The size.
-            advice: How to come by the rest, where it is not kept.
+            advice: How to come by what is left out, where it is not kept.
         """
         for write in (_full_notice, _short_notice):
-            room = limit - len(write(self, limit, limit, advice))
+            room = limit - len(write(self, limit, limit, advice)) - len(self.note)
             if 2 * room >= limit:
                 break
-        room = max(room, (limit + 1) // 2)
-        head, tail = self.head[: room - room // 4], self.tail[-(room // 4) :] if room // 4 else ""
-        return head, write(self, len(head), len(tail), advice) + tail
+        # The proportion of head and tail is what a cut text is known by.
+        room = min(max(room, (limit + 1) // 2), len(self.head) + len(self.tail))
+        head, tail = self.head[: room - room // 4], self.tail[len(self.tail) - room // 4 :]
+        return head, f"{write(self, len(head), len(tail), advice)}{tail}{self.note}"
 
 
 def _full_notice(cut: Cut, head: int, tail: int, advice: str) -> str:

@@ -167,8 +167,10 @@ def _is_scalar(value: Any) -> bool:
     """Whether the value is a JSON scalar of exactly that type, with nothing to be said about it."""
     kind = type(value)
     if kind is int:
-        return -_SMALL < value < _SMALL
-    return value is None or kind is str or kind is bool or (kind is float and isfinite(value))
+        return bool(-_SMALL < value < _SMALL)
+    if kind is float:
+        return isfinite(value)
+    return value is None or kind is str or kind is bool
 
 
 def renderer_failed(error: Exception) -> str:

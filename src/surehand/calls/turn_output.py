@@ -9,7 +9,7 @@ recalled from a journal may be in another company than when it ran.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from surehand.calls.answer import ToolReturn, keeper
 from surehand.calls.blocks import cut_blocks, text_to_count
 from surehand.calls.call import Call
 from surehand.calls.cut import Cut
-from surehand.control import Command
+from surehand.control import is_command
 from surehand.messages import Content, Message, ToolMessage
 from surehand.outcomes import Outcome
 
@@ -60,7 +60,11 @@ def _size(message: ToolMessage | None) -> int:
 
 
 def _counted(content: Content) -> str:
-    return content if isinstance(content, str) else text_to_count(content)
+    return content if isinstance(content, str) else text_to_count(_blocks(content))
+
+
+def _blocks(content: Sequence[str | dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": block} if isinstance(block, str) else block for block in content]
 
 
 def _cut(call: Call, share: int, budget: int) -> Call:
@@ -73,7 +77,7 @@ def _cut(call: Call, share: int, budget: int) -> Call:
     if isinstance(message.content, str):
         content: Content = "".join(cut.to(share))
     else:
-        content = cut_blocks(message.content, cut, share)
+        content = [*cut_blocks(_blocks(message.content), cut, share)]
     note = f"cut to {share:,} of {cut.size:,} characters, so that the answers of the turn have at most {budget:,}"
     outcome = message.outcome or Outcome()
     changed = message.replace(
@@ -86,10 +90,10 @@ def _cut(call: Call, share: int, budget: int) -> Call:
 
 def _whole(call: Call, message: ToolMessage, text: str) -> Any:
     """What the artifact of an answer is that nothing was cut from before."""
-    value = call.value
+    value: Any = call.value
     if isinstance(value, ToolReturn | Message):
         return value.content
-    is_result = message.status == "success" and value is not None and not isinstance(value, Iterator | Command)
-    if is_result:
-        return value
-    return text if isinstance(message.content, str) else message.content
+    is_spent = value is None or is_command(value) or hasattr(type(value), "__next__")
+    if is_spent or message.status == "error":
+        return text if isinstance(message.content, str) else message.content
+    return value

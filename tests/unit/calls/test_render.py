@@ -37,7 +37,6 @@ from surehand.calls.render import Rendered, render_value
 from surehand.messages import AIMessage, HumanMessage
 from surehand.wording import NO_OUTPUT
 
-
 NOTHING = {"a": None, "d": None}
 """A row of nothing."""
 
@@ -323,9 +322,9 @@ def test_bytes_whose_base64_would_be_cut_are_told_by_their_size() -> None:
 
 
 def test_a_whole_image_goes_into_a_block() -> None:
-    [block] = render_value([{"type": "image", "data": b"\x89PNG" * MAX_BINARY}], max_output=100).content
-    assert isinstance(block, dict)
-    assert len(block["data"]) > 4 * MAX_BINARY
+    content = render_value([{"type": "image", "data": b"\x89PNG" * MAX_BINARY}], max_output=100).content
+    assert isinstance(content, list)
+    assert len(content[0]["data"]) > 4 * MAX_BINARY
 
 
 def test_an_exception_group_holds_its_members() -> None:
