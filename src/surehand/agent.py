@@ -38,6 +38,7 @@ from surehand.models import ChatModel, ToolChoice, init_chat_model
 from surehand.nodes import ToolNode
 from surehand.outcomes import FailureKind
 from surehand.policy import ErrorRule, check_error_rule, check_function, count, text
+from surehand.shapes import is_object
 from surehand.tools import BaseTool, as_tools
 
 __all__ = ["Agent", "AgentState", "EndReason", "create_agent"]
@@ -158,8 +159,7 @@ class Agent(CompiledGraph):
 
     def _given(self, given: object) -> object:
         """The input as a state, with the counters of a new run."""
-        is_state = isinstance(given, Mapping) and "messages" in given
-        state: Mapping[str, Any] = cast("Mapping[str, Any]", given) if is_state else {"messages": given}
+        state = given if is_object(given) and "messages" in given else {"messages": given}
         return {**state, "end_reason": None, "model_calls": 0}
 
     def _reached(self, state: Any) -> Any:

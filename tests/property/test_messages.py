@@ -115,6 +115,15 @@ def test_repair_is_idempotent_and_leaves_usable_transcripts_alone(messages: list
 
 
 @given(TRANSCRIPTS)
+def test_one_more_problem_is_found_beside_all_others(messages: list[Message]) -> None:
+    # What a transcript without problems is spared is the search for them: with one at its end it is searched.
+    orphan = ToolMessage("x", tool_call_id="of nobody")
+    *found, last = check_transcript([*messages, orphan])
+    assert found == check_transcript(messages)
+    assert last.kind == "orphaned"
+
+
+@given(TRANSCRIPTS)
 def test_every_answer_of_a_repaired_transcript_follows_its_call(messages: list[Message]) -> None:
     repaired = repair_transcript(messages)
 

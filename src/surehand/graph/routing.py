@@ -70,7 +70,8 @@ def tasks_for(targets: Iterable[tuple[str, object]], plan: Plan) -> tuple[Task, 
             sent.append(Task(_known(source, target.node, plan, may_end=False), target.arg))
         elif _known(source, target, plan, may_end=True) != END:
             pulled[cast("str", target)] = Task(cast("str", target))
-    return tuple(sorted([*pulled.values(), *sent], key=lambda task: plan.nodes[task.node].index))
+    tasks = [*pulled.values(), *sent]
+    return tuple(sorted(tasks, key=lambda task: plan.nodes[task.node].index) if len(tasks) > 1 else tasks)
 
 
 def _known(source: str, target: object, plan: Plan, *, may_end: bool) -> str:
@@ -83,6 +84,8 @@ def arrive(
     plan: Plan, arrived: Mapping[int, frozenset[str]], sources: Iterable[str]
 ) -> tuple[dict[int, frozenset[str]], list[tuple[str, str]]]:
     """Which sources each join has seen after a step, and the targets of those that have seen all of theirs."""
+    if not plan.joins:
+        return {}, []
     ran, waiting, complete = frozenset(sources), dict(arrived), list[tuple[str, str]]()
     # A join that is complete forgets what it saw, so that in a loop it waits for all of its sources again.
     for position, join in enumerate(plan.joins):

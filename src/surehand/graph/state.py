@@ -16,7 +16,7 @@ from surehand.control import START
 from surehand.errors import InputError, NodeError
 from surehand.graph.channels import MISSING, Channel, Write, copied, refusal
 from surehand.messages import Message
-from surehand.shapes import is_same
+from surehand.shapes import is_object, is_same, mapping_of
 from surehand.wording import did_you_mean
 
 __all__ = ["MESSAGES", "ROOT", "MappingState", "ModelState", "RecordState", "RootState", "State", "Values"]
@@ -56,10 +56,8 @@ class State(ABC):
         by_key: dict[str, list[Write]] = {}
         for write in writes:
             by_key.setdefault(write.key, []).append(write)
-        merged = dict(values)
-        for key, of_key in by_key.items():
-            merged[key] = self.channels[key].merge(values.get(key, MISSING), of_key)
-        return merged
+        merged = {key: self.channels[key].merge(values.get(key, MISSING), of_key) for key, of_key in by_key.items()}
+        return {**values, **merged}
 
     def check(self, values: Values, sources: Sequence[str]) -> None:  # noqa: B027 - most states allow every value
         """Refuse values that the schema does not allow.
@@ -167,8 +165,8 @@ class MappingState(State):
 
     def read_update(self, source: str, returned: object, *, seen: object = None, values: Values) -> list[Write]:
         """A mapping of keys; with a message list also a message or a list of messages."""
-        if isinstance(returned, Mapping):
-            return self._read_members(source, cast("Mapping[object, object]", returned), seen, values)
+        if is_object(returned):
+            return self._read_members(source, returned, seen, values)
         if self.messages_channel and isinstance(returned, Message | list):
             return [self.write(source, MESSAGES, returned)]
         also = ", a message, a list of messages" if self.messages_channel else ""
@@ -188,13 +186,15 @@ class MappingState(State):
         """The ``messages`` key; a ``Send`` may also carry the messages themselves."""
         return cast("Mapping[str, Any]", view).get(MESSAGES, []) if isinstance(view, Mapping) else view
 
-    def _read_members(self, source: str, update: Mapping[object, object], seen: object, values: Values) -> list[Write]:
+    def _read_members(self, source: str, update: Mapping[Any, object], seen: object, values: Values) -> list[Write]:
+        before = mapping_of(seen)
         writes: list[Write] = []
         for key, value in update.items():
-            if not isinstance(key, str) or key not in self.channels:
+            channel = self.channels.get(key) if isinstance(key, str) else None
+            if channel is None:
                 raise self._unknown_key(source, key)
-            handed = cast("Mapping[str, object]", seen).get(key) if isinstance(seen, Mapping) else None
-            writes += _unless_handed_back(self.write(source, key, value), handed, self.channels[key], values)
+            write = channel.prepared(Write(source, channel.name, value))
+            writes += _unless_handed_back(write, before.get(channel.name), channel, values)
         return writes
 
     def _unknown_key(self, source: str, key: object) -> InputError | NodeError:
@@ -296,8 +296,7 @@ def _unless_handed_back(write: Write, handed: object, channel: Channel, values: 
     Raises:
         NodeError: It was changed in place meanwhile: old and new cannot be told apart.
     """
-    is_own = channel.reducer is None or channel.holds_messages
-    if is_own or write.value is not handed or copied(handed) is handed:
+    if write.value is not handed or channel.reducer is None or channel.holds_messages or copied(handed) is handed:
         return [write]
     if is_same(handed, values.get(write.key)):
         return []

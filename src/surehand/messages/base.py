@@ -106,9 +106,12 @@ class Message:
 
     def _with_id(self, message_id: str) -> Self:
         """A copy that is the same but for its id; nothing is read anew."""
-        copy = _rebuild(type(self), _state(self))
+        kind = type(self)
+        copy = kind.__new__(kind)
+        for field, value in _state(self).items():
+            _set(copy, field, value)
         _set(copy, "id", message_id)
-        return cast("Self", copy)
+        return copy
 
     def _shown(self) -> list[str]:
         """``field=value`` for the content and for every other field that holds something."""
@@ -303,7 +306,7 @@ def _state(message: Message) -> dict[str, Any]:
     if kind not in _slots:
         _slots[kind] = tuple(slot for base in kind.__mro__ for slot in getattr(base, "__slots__", ()))
     state = {slot: getattr(message, slot) for slot in _slots[kind]}
-    return {**getattr(message, "__dict__", {}), **state}
+    return {**message.__dict__, **state} if hasattr(message, "__dict__") else state
 
 
 def _rebuild(cls: type[Message], state: Mapping[str, Any]) -> Message:

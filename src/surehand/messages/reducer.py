@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from uuid import uuid4
+from os import urandom
 
 from surehand.errors import InputError
 from surehand.messages.ai import AIMessageChunk
@@ -48,7 +48,7 @@ def with_id(message: Message) -> Message:
     """The message whole, with an id; as it is where it has one."""
     if isinstance(message, AIMessageChunk):
         message = message.to_message()
-    return message if message.id is not None else message._with_id(str(uuid4()))  # pyright: ignore[reportPrivateUsage] # noqa: SLF001 - one family of modules
+    return message if message.id is not None else message._with_id(urandom(16).hex())  # pyright: ignore[reportPrivateUsage] # noqa: SLF001 - one family of modules
 
 
 def _merge(base: list[Message], new: Iterable[Message]) -> list[Message]:
