@@ -276,7 +276,7 @@ def test_a_retry_of_the_node_never_runs_a_finished_effect_again(options: Any, jo
         seen.append("pay")
         return "paid"
 
-    @tool(read_only=True)
+    @tool(read_only=True, retry=None)
     def flaky() -> str:
         """Fail once."""
         seen.append("flaky")

@@ -264,7 +264,7 @@ def test_a_format_error_that_raises_does_not_lose_the_other_calls(caplog: pytest
     answers = ValidationNode(SCHEMAS, format_error=words).invoke([AIMessage(tool_calls=calls)])
     assert [answer.status for answer in answers] == ["error", "success", "error"]
     assert "Only 37 is allowed" in answers[0].text
-    assert "broken formatter" in caplog.text
+    assert "format_error failed" in caplog.text
 
 
 # -- input and output ------------------------------------------------------------------------------------------------
