@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from support.turns import Room, Run, by_both_doors, run_async, turn
-from surehand import BaseTool, HumanMessage, ToolMessage, ToolNode, check_transcript, tool
+from surehand import BaseTool, HumanMessage, SingleFlight, ToolMessage, ToolNode, check_transcript, tool
 from surehand.events import CallFinished, Event
 from surehand.spec import ToolContext
 
@@ -171,6 +171,23 @@ def test_PAR_09_nine_equal_calls_all_run_and_each_is_answered(run: Run) -> None:
     answers = run(ToolNode([bash]), [turn(*[("bash", {"command": "echo x"})] * 9)])
     assert len(runs) == 9
     assert [answer.tool_call_id for answer in answers] == [f"c{number}" for number in range(9)]
+
+
+@by_both_doors
+def test_PAR_09_on_demand_equal_calls_run_once_and_each_is_answered(run: Run) -> None:
+    runs: list[str] = []
+
+    @tool(read_only=True)
+    async def search(query: str) -> str:
+        """Search."""
+        runs.append(query)
+        await asyncio.sleep(0.002)
+        return "found"
+
+    node = ToolNode([search], middleware=[SingleFlight()])
+    answers = run(node, [turn(*[("search", {"query": "x"})] * 9)])
+    assert runs == ["x"]
+    assert [(answer.tool_call_id, answer.content) for answer in answers] == [(f"c{n}", "found") for n in range(9)]
 
 
 class Record:

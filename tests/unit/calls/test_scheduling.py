@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from support.turns import Room, Run, by_both_doors, run_async, run_sync, turn
-from surehand import BaseTool, ToolNode, tool
+from surehand import BaseTool, RateLimit, ToolNode, tool
 from surehand.errors import OptionError
-from surehand.policy import RateLimit
 from surehand.testing import FakeClock
 
 BOTH_KINDS = pytest.mark.parametrize("kind", ["on_loop", "on_thread"])
