@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-__all__ = ["caller_frames", "closure_names", "is_async_callable"]
+__all__ = ["caller_frames", "closure_names", "is_async_callable", "name_of"]
 
 
 def is_async_callable(function: object) -> bool:
@@ -24,6 +24,13 @@ def is_async_callable(function: object) -> bool:
     # The type is asked: an instance is called by what its class says, and calling a class itself awaits nothing.
     own_call = getattr(type(function), "__call__", None)  # noqa: B004 - the method itself
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(own_call)
+
+
+def name_of(function: object) -> str:
+    """The function's own name, or its class's, for a log: a repr may show what a partial or an object was made with."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return str(getattr(function, "__qualname__", type(function).__qualname__))
 
 
 def closure_names(function: object) -> dict[str, Any]:

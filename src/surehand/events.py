@@ -2,6 +2,9 @@
 
 A turn with two calls announces ``CallStarted`` twice and ``CallFinished`` twice, in the order of time. Each start has
 exactly one finish with the same id, whatever happens in between.
+
+An event carries what happened as it is: arguments, results, exceptions, with whatever secrets are in them. Printed,
+with ``str(event)``, it is one line without any of that, fit for a log.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from surehand.outcomes import Outcome
+from surehand.wording import one_line
 
 __all__ = ["CallFinished", "CallProgressed", "CallRetried", "CallStarted", "Event", "LateResult", "Listener"]
 
@@ -26,6 +30,12 @@ class Event:
     at: float = field(default_factory=time.time)
     """Seconds since the epoch."""
 
+    def __str__(self) -> str:
+        return f"{one_line(self.call_id)} {one_line(self.tool_name)}: {self._what()}"
+
+    def _what(self) -> str:
+        return type(self).__name__
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallStarted(Event):
@@ -34,12 +44,18 @@ class CallStarted(Event):
     arguments: Any = None
     """The arguments as the model sent them."""
 
+    def _what(self) -> str:
+        return "started"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallProgressed(Event):
     """A tool reported how far it is."""
 
     progress: Any = None
+
+    def _what(self) -> str:
+        return "progressed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +66,10 @@ class CallRetried(Event):
     """The number of the attempt that failed, from 1."""
     delay_s: float
     """Seconds until the next attempt."""
-    error: BaseException
+    error: BaseException = field(repr=False)
+
+    def _what(self) -> str:
+        return f"attempt {self.attempt} failed with {type(self.error).__name__}, the next in {self.delay_s:g} s"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,13 +80,25 @@ class CallFinished(Event):
     value: Any = None
     """What the tool returned, untouched; None for a failure."""
 
+    def _what(self) -> str:
+        outcome = self.outcome
+        took = f"after {outcome.duration_s:.3g} s"
+        if outcome.kind is None:
+            return f"succeeded {took}"
+        reference = "" if outcome.error_id is None else f" (error {outcome.error_id})"
+        return f"ended as {outcome.kind}{reference} {took}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LateResult(Event):
     """A body that had been given up came to its end after all; its result went nowhere."""
 
     value: Any = None
-    error: BaseException | None = None
+    error: BaseException | None = field(default=None, repr=False)
+
+    def _what(self) -> str:
+        end = "" if self.error is None else f" with {type(self.error).__name__}"
+        return f"came to its end{end}, too late"
 
 
 Listener = Callable[[Event], None]

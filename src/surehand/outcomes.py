@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -50,7 +50,7 @@ class Outcome:
     """Why it failed; None for a success."""
     text: str | None = None
     """For a failure: what is wrong, in words for the model."""
-    error: BaseException | None = None
+    error: BaseException | None = field(default=None, repr=False)
     """The exception behind a failure; None where there is none, and on a message."""
     error_id: str | None = None
     """Joins the model's text and the developer's log; None for a success."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Final
 
-__all__ = ["NO_OUTPUT", "clipped", "did_you_mean"]
+__all__ = ["NO_OUTPUT", "clipped", "did_you_mean", "one_line"]
 
 NO_OUTPUT: Final = "(no output)"
 """What a model reads where there is no text: providers refuse an empty content."""
@@ -15,6 +15,12 @@ NO_OUTPUT: Final = "(no output)"
 def clipped(text: str, limit: int) -> str:
     """The text, at most ``limit`` characters long; where it is cut, an ellipsis is its last one."""
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def one_line(text: str, limit: int = 80) -> str:
+    """A foreign text for a line of a log: clipped, and with its line breaks and other controls escaped."""
+    short = clipped(text, limit)
+    return short if short.isprintable() else short.encode("unicode_escape").decode("ascii")
 
 
 def did_you_mean(name: object, known: Iterable[str], *, most: int = 1) -> str:

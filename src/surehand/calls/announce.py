@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import logging
 import traceback
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
+from surehand.callables import name_of
 from surehand.calls.call import Call
-from surehand.errors import shown
+from surehand.calls.redact import leaf_errors
 from surehand.events import Event
 from surehand.outcomes import Outcome
+from surehand.wording import one_line
 
 __all__ = ["announce", "log_attempt", "log_fault", "log_outcome"]
 
 logger = logging.getLogger("surehand.calls")
 
 E = TypeVar("E", bound=Event)
+
+_MAX_WHAT: Final = 400
+_MOST_LEAVES: Final = 20
 
 
 def announce(call: Call, kind: type[E], **fields: Any) -> None:
@@ -26,13 +31,13 @@ def announce(call: Call, kind: type[E], **fields: Any) -> None:
     try:
         listener(kind(call_id=call.id, tool_name=call.name, **fields))
     except Exception as error:  # noqa: BLE001 - the host's listener must not cost the call its answer
-        log_fault(f"the listener {shown(listener)} failed on {kind.__name__}", error)
+        log_fault(f"the listener {name_of(listener)} failed on {kind.__name__}", error)
 
 
 def log_attempt(call: Call, number: int) -> None:
     """Say that a body is about to start; at DEBUG."""
     if logger.isEnabledFor(logging.DEBUG):
-        logger.debug("%s: attempt %d of tool %s", call.id, number, call.name, extra=_extra(call))
+        logger.debug("%s: attempt %d of tool %s", one_line(call.id), number, call.name, extra=_extra(call))
 
 
 def log_outcome(call: Call, outcome: Outcome) -> None:
@@ -44,19 +49,20 @@ def log_outcome(call: Call, outcome: Outcome) -> None:
     """
     if outcome.kind is None:
         if logger.isEnabledFor(logging.DEBUG):
-            logger.debug("%s: tool %s succeeded", call.id, call.name, extra=_extra(call))
+            logger.debug("%s: tool %s succeeded", one_line(call.id), call.name, extra=_extra(call))
         return
     logger.warning(
         "%s: tool %s ended as %s%s%s",
-        call.id,
-        call.name,
+        one_line(call.id),  # it and the name are the model's, which could write lines of its own into the log
+        one_line(call.name),
         outcome.kind,
         "" if outcome.error_id is None else f" (error {outcome.error_id})",
         "" if outcome.error is None else f": {_class_and_place(outcome.error)}",
         extra=_extra(call),
     )
-    if outcome.error is not None and outcome.error_id is not None and logger.isEnabledFor(logging.DEBUG):
-        logger.debug("%s: error %s in full", call.id, outcome.error_id, exc_info=outcome.error, extra=_extra(call))
+    error, error_id = outcome.error, outcome.error_id
+    if error is not None and error_id is not None and logger.isEnabledFor(logging.DEBUG):
+        logger.debug("%s: error %s in full", one_line(call.id), error_id, exc_info=error, extra=_extra(call))
 
 
 def log_fault(what: str, error: BaseException) -> None:
@@ -64,6 +70,7 @@ def log_fault(what: str, error: BaseException) -> None:
 
     Such code is handed what tools raise, and may well raise it again.
     """
+    what = one_line(what, _MAX_WHAT)
     logger.error("%s: %s", what, _class_and_place(error))
     logger.debug("%s, in full", what, exc_info=error)
 
@@ -74,6 +81,8 @@ def _extra(call: Call) -> dict[str, Any]:
 
 def _class_and_place(error: BaseException) -> str:
     name = type(error).__qualname__
+    if isinstance(error, BaseExceptionGroup):
+        name += f"({', '.join(type(leaf).__qualname__ for leaf in leaf_errors(error, limit=_MOST_LEAVES))})"
     if error.__traceback__ is None:
         return name
     frame = traceback.extract_tb(error.__traceback__, limit=-1)[0]

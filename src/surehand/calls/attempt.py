@@ -14,12 +14,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from surehand.callables import name_of
 from surehand.calls.announce import announce, log_attempt, log_fault
 from surehand.calls.bodies import gets_through, is_cancelled_from_outside, run_body, signs_of
 from surehand.calls.call import Call
 from surehand.calls.endings import classify, failed, governed, internal, misfit, timed_out, with_partial_output
 from surehand.calls.places import in_place, places_of
 from surehand.calls.redact import leaf_errors
+from surehand.calls.rules import attempt_words
 from surehand.calls.typed import typed
 from surehand.calls.watch import OutOfTime, Signs
 from surehand.concurrency import run_sync
@@ -92,7 +94,7 @@ class _Stay:
             if ended.failure is None or delay is None:
                 return ended
             announce(self.call, CallRetried, attempt=self.number, delay_s=delay, error=ended.failure.error)
-            self.errors.append(ended.failure.text or str(ended.failure.kind))
+            self.errors.append(attempt_words(self.call, ended.failure))
             await self._pause(delay)
             self.call = _afresh(self.call)
 
@@ -196,7 +198,7 @@ def _is_safe(call: Call, failure: Outcome, policy: RetryPolicy) -> bool:
     try:
         return policy.covers(failure.error)
     except Exception as error:  # noqa: BLE001 - the host's own retry_on: its failure means no retry
-        log_fault(f"retry_on={shown(policy.retry_on)} failed; the call is not retried", error)
+        log_fault(f"retry_on={name_of(policy.retry_on)} failed; the call is not retried", error)
         return False
 
 

@@ -11,16 +11,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from surehand.callables import name_of
 from surehand.calls.announce import log_fault
 from surehand.calls.call import Call
 from surehand.calls.causes import causes_of, has_author_words, own_words, words_of
 from surehand.calls.render import render_value
 from surehand.calls.text import listed
-from surehand.errors import ToolCallError, ToolTimedOut, shown
+from surehand.errors import ToolCallError, ToolTimedOut
 from surehand.outcomes import FailureKind, Outcome
 from surehand.policy import DEFAULT_MAX_OUTPUT, ErrorRules, OneRule, Tell, are_exceptions
 
-__all__ = ["GOVERNED", "as_exception", "told"]
+__all__ = ["GOVERNED", "as_exception", "attempt_words", "told"]
 
 GOVERNED = frozenset({FailureKind.TOOL_ERROR, FailureKind.EXCEPTION, FailureKind.TIMEOUT, FailureKind.INTERNAL})
 """The failures that ``handle_tool_errors`` decides about. What the model did wrong is always answered."""
@@ -34,14 +35,27 @@ def told(call: Call, outcome: Outcome, rules: ErrorRules) -> str | None:
     error = as_exception(call, outcome)
     causes = causes_of(error)
     deciding = [_deciding(rules.rules_for(cause), cause, error) for cause in causes]
-    if any(rule is None for rule in deciding):
-        return None
-    if all(_is_default(rule) for rule in deciding):
-        return outcome.text
+    answering = [rule for rule in deciding if rule is not None]
+    return _worded(call, outcome, causes, answering) if len(answering) == len(causes) else None
+
+
+def attempt_words(call: Call, outcome: Outcome) -> str:
+    """What is kept of an attempt that was followed by another: no more than the host lets the model be told."""
+    error = as_exception(call, outcome)
+    causes = causes_of(error)
+    rules = ErrorRules() if call.tool is None else call.tool.rules
+    deciding = [_deciding(rules.rules_for(cause), cause, error) for cause in causes]
+    return _worded(call, outcome, causes, [rule if isinstance(rule, Tell) else True for rule in deciding])
+
+
+def _worded(call: Call, outcome: Outcome, causes: Sequence[BaseException], rules: Sequence[OneRule]) -> str:
+    """The failure in the words of the rules, one for each of its causes."""
+    if all(map(_is_default, rules)):
+        return outcome.text or str(outcome.kind)
     if len(causes) == 1:
-        return _told_by(deciding[0], causes[0], call, outcome)
+        return _told_by(rules[0], causes[0], call, outcome)
     parts = [replace(outcome, text=_default_text(call, outcome, cause)) for cause in causes]
-    texts = [_told_by(rule, cause, call, part) for rule, cause, part in zip(deciding, causes, parts, strict=True)]
+    texts = [_told_by(rule, cause, call, part) for rule, cause, part in zip(rules, causes, parts, strict=True)]
     distinct = list(dict.fromkeys(texts))
     return listed(distinct, total=len(distinct))
 
@@ -66,7 +80,7 @@ def _has_answer(rule: OneRule, cause: BaseException, whole: BaseException) -> bo
     return rule is not False
 
 
-def _is_default(rule: OneRule | None) -> bool:
+def _is_default(rule: OneRule) -> bool:
     return rule is True or are_exceptions(rule)
 
 
@@ -76,14 +90,14 @@ def _default_text(call: Call, outcome: Outcome, cause: BaseException) -> str:
     return words if has_author_words(cause) else f"{words} [error {outcome.error_id}]"
 
 
-def _told_by(rule: OneRule | None, cause: BaseException, call: Call, outcome: Outcome) -> str:
+def _told_by(rule: OneRule, cause: BaseException, call: Call, outcome: Outcome) -> str:
     """What one rule tells of one cause; where it has nothing to say, the outcome's own text."""
     match rule:
         case str():
             return rule
         case Tell():
             text = _told_so_much(rule, cause, call, outcome)
-        case None | bool() | type() | tuple():
+        case bool() | type() | tuple():
             text = None
         case _:
             text = _asked(rule, cause, call, outcome)
@@ -111,7 +125,7 @@ def _asked(rule: Any, cause: BaseException, call: Call, outcome: Outcome) -> str
             return _told_so_much(answer, cause, call, outcome)
         text = answer if isinstance(answer, str) else _as_text(answer)
     except Exception as failure:  # noqa: BLE001 - the host's own handler: its failure must not lose the call's answer
-        log_fault(f"handle_tool_errors={shown(rule)} failed; the model is told the default text", failure)
+        log_fault(f"handle_tool_errors={name_of(rule)} failed; the model is told the default text", failure)
         return None
     return text if text.strip() else None
 

@@ -32,6 +32,7 @@ from surehand.nodes.conversation import Conversation
 from surehand.outcomes import FailureKind, Outcome
 from surehand.policy import DEFAULT_MAX_OUTPUT, text, words
 from surehand.tools import BaseTool, Tool, as_tools
+from surehand.wording import one_line
 
 __all__ = ["FormatError", "ValidationNode"]
 
@@ -175,12 +176,13 @@ class ValidationNode:
         cause = error.__cause__ if isinstance(error, InvalidArguments) else None
         try:
             text: Any = self.format_error(cause or error, sent, self.schemas_by_name.get(call.name))
-        except Exception:  # the host's own function: its failure must not lose the answers of the other calls
-            logger.exception("%s: format_error failed; the model is told the default text", call.id)
+        except Exception as error:  # noqa: BLE001 - the host's own function: its failure must not lose the other answers
+            log_fault(f"{call.id}: format_error failed; the model is told the default text", error)
             return None
         if isinstance(text, str) and text.strip():
             return text
-        logger.error("%s: format_error gave %r and no text; the model is told the default text", call.id, text)
+        what = type(text).__name__
+        logger.error("%s: format_error gave no text but %s; the model is told the default", one_line(call.id), what)
         return None
 
     def __repr__(self) -> str:
