@@ -75,7 +75,9 @@ async def run_body(call: Call, attempt: int, signs: Signs, lose: Lose) -> Any:
 
 def _watch(call: Call, signs: Signs) -> Watch | None:
     limit, idle = call.limits
-    return None if limit is None and idle is None else Watch(call.turn.host.clock, signs, limit=limit, idle=idle)
+    if limit is None and idle is None:
+        return None
+    return Watch(call.turn.alarm, call.turn.host.clock, signs, limit=limit, idle=idle)
 
 
 def _stopped(watch: Watch | None, value: Any) -> Any:

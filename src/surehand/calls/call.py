@@ -17,6 +17,7 @@ from surehand.calls.renderers import Renderers
 from surehand.calls.secrets import secret_texts
 from surehand.calls.shelf import ResultShelf
 from surehand.calls.table import RegisteredTool, ToolTable
+from surehand.calls.watch import Alarm
 from surehand.concurrency import SYSTEM_CLOCK, Clock, Held, RateWindow, Slots
 from surehand.control import Command
 from surehand.events import Listener
@@ -122,6 +123,11 @@ class Turn:
         """``length`` or ``content_filter`` where the message was cut off by it; None for a complete one."""
         reason = self.message.finish_reason
         return reason if reason in {"length", "content_filter"} else None
+
+    @cached_property
+    def alarm(self) -> Alarm:
+        """Rings when the time of a body is over."""
+        return Alarm(self.host.clock)
 
     @cached_property
     def shown_state(self) -> Any:

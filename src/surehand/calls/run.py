@@ -215,12 +215,10 @@ class _Floor:
             else:
                 self._tasks.pop(call.position, None)
                 self._wake()
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001 - it is raised by the turn, once the other calls are cleared away
             self._tasks.pop(call.position, None)
             self._broken = self._broken or error
             self._wake(at_once=True)
-            if isinstance(error, KeyboardInterrupt):  # the loop has to know
-                raise
         else:
             self._has_ended(ended)
 

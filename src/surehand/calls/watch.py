@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from surehand.concurrency import Clock, Timer
 
-__all__ = ["OutOfTime", "Signs", "Watch"]
+__all__ = ["Alarm", "OutOfTime", "Signs", "Watch"]
 
 _NEVER: Final = float("inf")
 _CLOSE_ENOUGH: Final = 0.001
@@ -57,34 +57,73 @@ class Signs:
         self.progress(value)
 
 
+class Alarm:
+    """One timer for all the bodies of a turn: most of them end long before their time, and a timer each costs more."""
+
+    __slots__ = ("_clock", "_due", "_moment", "_timer")
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._due: dict[Watch, float] = {}
+        self._moment = _NEVER
+        """When the timer rings, on the clock."""
+        self._timer: Timer | None = None
+
+    def set(self, watch: Watch, moment: float, now: float) -> None:
+        """Have the watch ring at that moment."""
+        self._due[watch] = moment
+        if moment < self._moment:
+            self._arm(moment, now)
+
+    def clear(self, watch: Watch) -> None:
+        """Have it ring no more."""
+        self._due.pop(watch, None)
+        if not self._due and self._timer is not None:
+            self._timer.cancel()
+            self._timer, self._moment = None, _NEVER
+
+    def _arm(self, moment: float, now: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._moment = moment
+        self._timer = self._clock.call_later(max(moment - now, 0.0), self._ring)
+
+    def _ring(self) -> None:
+        now = self._clock.now()
+        self._timer, self._moment = None, _NEVER
+        over = [watch for watch, moment in self._due.items() if moment - now <= _CLOSE_ENOUGH]
+        for watch in over:
+            del self._due[watch]
+        if self._due:
+            self._arm(min(self._due.values()), now)
+        for watch in over:
+            watch.ring(now)
+
+
 class Watch:
     """Calls a function on the loop when a body's time is over: in all, or without a sign of life."""
 
-    __slots__ = ("_clock", "_due", "_expire", "_idle", "_limit", "_signs", "_timer", "is_expired", "is_idle")
+    __slots__ = ("_alarm", "_clock", "_due", "_expire", "_grace", "_idle", "_limit", "_signs", "is_expired", "is_idle")
 
-    def __init__(self, clock: Clock, signs: Signs, *, limit: float | None, idle: float | None) -> None:
+    def __init__(self, alarm: Alarm, clock: Clock, signs: Signs, *, limit: float | None, idle: float | None) -> None:
+        self._alarm = alarm
         self._clock = clock
         self._signs = signs
         self._limit = _NEVER if limit is None else limit
         self._idle = _NEVER if idle is None else idle
         self._due = _NEVER
-        self._timer: Timer | None = None
+        self._grace: Timer | None = None
         self._expire: Callable[[], object] = _do_nothing
         self.is_expired = False
         self.is_idle = False
         """Whether the body gave no sign of life for too long."""
-
-    @property
-    def seconds(self) -> float:
-        """The limit that was reached."""
-        return self._idle if self.is_idle else self._limit
 
     def start(self) -> None:
         """Begin to count, on the running loop: the body starts now."""
         now = self._clock.now()
         self._due = now + self._limit
         self._signs.last = now
-        self._set(self._left(now))
+        self._set(now)
 
     def tells(self, expire: Callable[[], object]) -> None:
         """What to call when time is over."""
@@ -92,33 +131,35 @@ class Watch:
 
     def stop(self) -> None:
         """Count no longer."""
-        if self._timer is not None:
-            self._timer.cancel()
+        self._alarm.clear(self)
+        if self._grace is not None:
+            self._grace.cancel()
 
     def later(self, seconds: float, act: Callable[[], object]) -> None:
         """Call a function later, unless the watch is stopped before."""
-        self._timer = self._clock.call_later(seconds, act)
+        self._grace = self._clock.call_later(seconds, act)
 
     def out_of_time(self, *, is_still_running: bool) -> OutOfTime:
         """The exception that says so."""
-        return OutOfTime(self.seconds, is_idle=self.is_idle, is_still_running=is_still_running)
+        seconds = self._idle if self.is_idle else self._limit
+        return OutOfTime(seconds, is_idle=self.is_idle, is_still_running=is_still_running)
 
-    def _left(self, now: float) -> float:
-        return min(self._due - now, self._signs.last + self._idle - now)
-
-    def _set(self, left: float) -> None:
-        if left < _NEVER:
-            self.later(max(left, 0.0), self._ring)
-
-    def _ring(self) -> None:
-        now = self._clock.now()
-        left = self._left(now)
-        if left > _CLOSE_ENOUGH:  # it gave a sign meanwhile
-            self._set(left)
+    def ring(self, now: float) -> None:
+        """Take note that a moment has come: time is over, unless the body gave a sign of life meanwhile."""
+        if self._moment() - now > _CLOSE_ENOUGH:
+            self._set(now)
             return
         self.is_idle = self._due - now > _CLOSE_ENOUGH
         self.is_expired = True
         self._expire()
+
+    def _moment(self) -> float:
+        return min(self._due, self._signs.last + self._idle)
+
+    def _set(self, now: float) -> None:
+        moment = self._moment()
+        if moment < _NEVER:
+            self._alarm.set(self, moment, now)
 
 
 def _do_nothing() -> None:
