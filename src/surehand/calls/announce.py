@@ -81,8 +81,9 @@ def _extra(call: Call) -> dict[str, Any]:
 
 def _class_and_place(error: BaseException) -> str:
     name = type(error).__qualname__
-    if isinstance(error, BaseExceptionGroup):
-        name += f"({', '.join(type(leaf).__qualname__ for leaf in leaf_errors(error, limit=_MOST_LEAVES))})"
+    leaves = leaf_errors(error, limit=_MOST_LEAVES)
+    if leaves[0] is not error:  # a group's own class says nothing
+        name += f"({', '.join(type(leaf).__qualname__ for leaf in leaves)})"
     if error.__traceback__ is None:
         return name
     frame = traceback.extract_tb(error.__traceback__, limit=-1)[0]
