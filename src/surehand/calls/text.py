@@ -59,6 +59,9 @@ def listed(texts: Sequence[str], *, total: int) -> str:
 def shorten(text: str, limit: int, *, advice: str = ADVICE) -> str:
     """The text, or its head and tail with a notice of the sizes between them where it is longer than ``limit``.
 
-    The result has at most ``limit`` characters, the notice included, unless the limit leaves no room for one.
+    The result has at most ``limit`` characters, the notice included, unless the limit leaves no room for one. Of a text
+    that was cut before, the notice keeps the sizes of the whole and its handle.
     """
-    return text if len(text) <= limit else "".join(Cut.whole(text).to(limit, advice=advice))
+    if len(text) <= limit:
+        return text
+    return "".join((Cut.found_in(text) or Cut.whole(text)).to(limit, advice=advice))

@@ -9,7 +9,7 @@ recalled from a journal may be in another company than when it ran.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -93,7 +93,11 @@ def _whole(call: Call, message: ToolMessage, text: str) -> Any:
     value: Any = call.value
     if isinstance(value, ToolReturn | Message):
         return value.content
-    is_spent = value is None or is_command(value) or hasattr(type(value), "__next__")
-    if is_spent or message.status == "error":
+    if message.status == "error" or _is_spent(value):
         return text if isinstance(message.content, str) else message.content
     return value
+
+
+def _is_spent(value: object) -> bool:
+    """Whether there is nothing in a value that the answer was made of, or nothing any longer."""
+    return value is None or is_command(value) or isinstance(value, Iterator)
