@@ -38,8 +38,8 @@ class Conversation:
         return cls(given=given, key=key, is_list=is_array(state), dialect=dialect_of(given))
 
     def messages(self) -> list[Message]:
-        """All of them, as Surehand's own."""
-        return [self.dialect.read(item) for item in self.given] if self.dialect else convert_to_messages(self.given)
+        """All of them, as Surehand's own; read together, as one message of a provider's may hold several answers."""
+        return convert_to_messages(self.given)
 
     def last(self) -> Message | None:
         """The last one, without a look at the others; None where there is none."""

@@ -1,0 +1,379 @@
+"""What a run may use up, and what happens when it goes round in circles: through a node, turn by turn."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from support.conversations import FORMS, Conversation, Form
+from surehand import (
+    END,
+    START,
+    AIMessage,
+    Command,
+    HumanMessage,
+    MessagesState,
+    StateGraph,
+    ToolException,
+    ToolMessage,
+    ToolNode,
+    tool,
+)
+from surehand.calls.history import NOT_EXECUTED, NOTE, REPEATED, STUCK
+from surehand.outcomes import FailureKind
+from surehand.policy import Limits, NoProgress
+
+ran: list[Any] = []
+LOOK: tuple[str, Any] = ("look", {})
+SEND: tuple[str, Any] = ("send", {"to": "a"})
+
+
+@pytest.fixture(autouse=True)
+def nothing_ran() -> None:
+    ran.clear()
+
+
+@tool(read_only=True)
+def look(key: str = "k") -> str:
+    """Look something up."""
+    ran.append(key)
+    return f"value of {key}"
+
+
+@tool
+def send(to: str, note: str = "") -> str:
+    """Send a mail."""
+    ran.append(to)
+    return f"sent to {to}"
+
+
+@tool(read_only=True)
+def fail(x: int) -> str:
+    """Fail."""
+    ran.append(x)
+    raise ValueError("no good")
+
+
+def kinds(messages: list[Any]) -> list[FailureKind | None]:
+    return [m.outcome.kind for m in messages if isinstance(m, ToolMessage) and m.outcome is not None]
+
+
+# Limits
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_of_a_turn_of_eight_with_six_left_the_first_six_run_and_two_are_answered(form: Form) -> None:
+    conversation = Conversation(ToolNode([look], limits=Limits(calls=8)), form)
+    conversation.turn(("look", {"key": "a"}), ("look", {"key": "b"}))
+    answers = conversation.turn(*(("look", {"key": str(number)}) for number in range(8)))
+    assert [answer.startswith(NOT_EXECUTED) for answer in answers] == [False] * 6 + [True] * 2
+    assert sorted(ran[2:]) == [str(number) for number in range(6)]
+
+
+def test_the_model_is_told_which_limit_it_is_and_what_to_do() -> None:
+    conversation = Conversation(ToolNode([look], limits=Limits(calls=1)))
+    _, refused = conversation.turn(("look", {}), ("look", {"key": "b"}))
+    assert refused == (
+        "The call was not executed: the limit of 1 calls for this run is reached. Answer with what you have."
+    )
+    assert kinds(conversation.messages) == [None, FailureKind.LIMIT]
+
+
+def test_calls_that_cannot_run_use_up_nothing() -> None:
+    conversation = Conversation(ToolNode([look], limits=Limits(calls=2)))
+    wrong: list[tuple[str, Any]] = [("lok", {}), ("look", {"key": [1]}), ("look", "{")]
+    for _ in range(3):
+        conversation.turn(*wrong)
+    answers = conversation.turn(*wrong, ("look", {"key": "a"}), ("look", {"key": "b"}))
+    assert answers[-2:] == ["value of a", "value of b"]
+
+
+def test_a_new_run_begins_with_all_that_it_may_use() -> None:
+    conversation = Conversation(ToolNode([look], limits=Limits(calls=1, calls_per_tool=1)))
+    conversation.turn(("look", {}))
+    conversation.say("and now?")
+    assert conversation.turn(("look", {})) == ["value of k"]
+
+
+def test_failed_calls_count_as_executed() -> None:
+    conversation = Conversation(ToolNode([fail], limits=Limits(calls=1)))
+    conversation.turn(("fail", {"x": 1}))
+    (answer,) = conversation.turn(("fail", {"x": 2}))
+    assert answer.startswith(NOT_EXECUTED)
+
+
+def test_each_tool_has_its_own_count() -> None:
+    conversation = Conversation(ToolNode([look, send], limits=Limits(calls_per_tool=2)))
+    answers = conversation.turn(*(("look", {"key": key}) for key in "abc"), ("send", {"to": "x"}))
+    assert answers[:2] == ["value of a", "value of b"]
+    assert "the limit of 2 calls of 'look' in this run is reached. Use another tool" in answers[2]
+    assert answers[3] == "sent to x"
+
+
+def test_a_tool_counts_by_its_own_name_however_the_model_spells_it() -> None:
+    conversation = Conversation(ToolNode([look], limits=Limits(calls_per_tool=1)))
+    conversation.turn(("functions.Look", {"key": "a"}))
+    (answer,) = conversation.turn(("look", {"key": "b"}))
+    assert answer.startswith(NOT_EXECUTED)
+
+
+def test_characters_are_counted_and_the_turn_that_exceeds_them_is_answered_in_full() -> None:
+    conversation = Conversation(ToolNode([look], limits=Limits(output_chars=20)))
+    assert conversation.turn(("look", {"key": "a"}), ("look", {"key": "b"})) == ["value of a", "value of b"]
+    (answer,) = conversation.turn(("look", {"key": "c"}))
+    assert "the limit of 20 characters of results for this run" in answer
+
+
+def test_turns_are_counted() -> None:
+    conversation = Conversation(ToolNode([look], limits=Limits(turns=1)))
+    conversation.turn(("look", {"key": "a"}))
+    (answer,) = conversation.turn(("look", {"key": "b"}))
+    assert "the limit of 1 turns" in answer
+
+
+def test_time_is_that_of_the_graph_that_runs_the_node() -> None:
+    def wait(state: MessagesState) -> None:
+        time.sleep(0.02)
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("wait", wait)
+    graph.add_node("tools", ToolNode([look], limits=Limits(seconds=0.01)))
+    graph.add_edge(START, "wait")
+    graph.add_edge("wait", "tools")
+    graph.add_edge("tools", END)
+    reply = AIMessage(tool_calls=[{"id": "1", "name": "look", "args": {}}])
+    answer = graph.compile().invoke([HumanMessage("go"), reply])["messages"][-1]
+    assert "the limit of 0.01 seconds" in answer.text
+
+
+def test_calls_that_were_answered_before_the_node_ran_again_count() -> None:
+    node = ToolNode([look], limits=Limits(calls=2))
+    made = [{"id": str(number), "name": "look", "args": {"key": str(number)}} for number in range(3)]
+    messages = [HumanMessage("go"), AIMessage(tool_calls=made), *node.invoke([AIMessage(tool_calls=made[:1])])]
+    answers = node.invoke(messages)
+    assert kinds(answers) == [None, FailureKind.LIMIT]
+
+
+# The same call over and over
+
+
+def test_the_second_equal_result_says_so() -> None:
+    conversation = Conversation(ToolNode([look]))
+    assert conversation.turn(("look", {})) == ["value of k"]
+    (answer,) = conversation.turn(("look", {}))
+    assert answer.startswith(f"value of k\n\n{NOTE}it has come 2 times now.")
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("made", [("look", {}), ("fail", {"x": 1})])
+def test_after_four_equal_results_the_call_is_refused(form: Form, made: tuple[str, Any]) -> None:
+    conversation = Conversation(ToolNode([look, fail]), form)
+    answers = [conversation.turn(made)[0] for _ in range(6)]
+    assert [NOTE in answer for answer in answers] == [False, True, True, True, False, False]
+    assert [answer.startswith(STUCK) for answer in answers] == [False] * 4 + [True] * 2
+    assert len(ran) == 4
+
+
+def test_the_refusal_is_a_limit_and_says_what_to_do_instead() -> None:
+    conversation = Conversation(ToolNode([look], no_progress=NoProgress(warn_after=1, refuse_after=2)))
+    *_, answer = [conversation.turn(("look", {}))[0] for _ in range(3)]
+    assert answer == (
+        "The call was refused: with these arguments it has come to the same result 2 times in this run. "
+        "Change the arguments, use another tool, or answer with what you have."
+    )
+    assert kinds(conversation.messages)[-1] is FailureKind.LIMIT
+
+
+def test_equal_calls_of_one_turn_are_one_result() -> None:
+    conversation = Conversation(ToolNode([look], no_progress=NoProgress(warn_after=2, refuse_after=3)))
+    assert conversation.turn(*[LOOK] * 5) == ["value of k"] * 5
+    assert all(NOTE in answer for answer in conversation.turn(*[LOOK] * 2))
+
+
+def test_another_result_begins_the_count_anew() -> None:
+    numbers = iter([1, 1, 2, 2, 2])
+
+    @tool(read_only=True)
+    def poll() -> int:
+        """Ask for the state."""
+        return next(numbers)
+
+    conversation = Conversation(ToolNode([poll]))
+    noted = [NOTE in conversation.turn(("poll", {}))[0] for _ in range(5)]
+    assert noted == [False, True, False, True, True]
+
+
+def test_other_arguments_are_another_call() -> None:
+    conversation = Conversation(ToolNode([look]))
+    assert not any(NOTE in conversation.turn(("look", {"key": str(n)}))[0] for n in range(5))
+
+
+def test_a_new_call_that_may_have_changed_something_begins_the_count_anew() -> None:
+    conversation = Conversation(ToolNode([look, send]))
+    for number in range(6):
+        assert conversation.turn(("look", {})) == ["value of k"]
+        conversation.turn(("send", {"to": str(number)}))
+
+
+@pytest.mark.parametrize("between", [("look", {"key": "other"}), ("fail", {"x": 1})])
+def test_reading_and_failing_change_nothing(between: tuple[str, Any]) -> None:
+    conversation = Conversation(ToolNode([look, fail]))
+    for _ in range(4):
+        conversation.turn(("look", {}))
+        conversation.turn(between)
+    assert conversation.turn(("look", {}))[0].startswith(STUCK)
+
+
+def test_two_calls_that_take_turns_are_going_round_in_circles_too() -> None:
+    @tool(idempotent=True)
+    def switch(on: bool) -> str:  # noqa: FBT001 - the argument of a tool
+        """Switch a lamp."""
+        return "on" if on else "off"
+
+    conversation = Conversation(ToolNode([switch]))
+    answers = [conversation.turn(("switch", {"on": number % 2 == 0}))[0] for number in range(11)]
+    assert [number for number, answer in enumerate(answers) if answer.startswith(STUCK)] == [9, 10]
+
+
+def test_wrong_arguments_that_come_again_are_noted() -> None:
+    conversation = Conversation(ToolNode([look]))
+    conversation.turn(("look", {"key": []}))
+    (answer,) = conversation.turn(("look", {"key": []}))
+    assert NOTE in answer
+
+
+def test_content_blocks_stay_whole_below_a_note() -> None:
+    block = {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}}
+
+    @tool(read_only=True)
+    def picture() -> list[dict[str, Any]]:
+        """Take a picture."""
+        return [block]
+
+    conversation = Conversation(ToolNode([picture]))
+    conversation.turn(("picture", {}))
+    conversation.turn(("picture", {}))
+    first, second = conversation.messages[-1].content
+    assert first == block
+    assert second["type"] == "text"
+    assert second["text"].startswith(NOTE)
+
+
+def test_without_the_guard_the_same_result_may_come_as_often_as_it_likes() -> None:
+    conversation = Conversation(ToolNode([look], no_progress=None))
+    assert [conversation.turn(("look", {}))[0] for _ in range(8)] == ["value of k"] * 8
+
+
+# The same effect twice
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_effect_that_happened_is_not_repeated_at_the_first_asking(form: Form) -> None:
+    conversation = Conversation(ToolNode([send]), form)
+    conversation.turn(("send", {"to": "a", "note": "x"}))
+    (answer,) = conversation.turn(("send", {"note": "x", "to": "a"}))
+    assert answer == (
+        "The call was not executed again: you made this very call before in this run, and its answer is below. "
+        "To have it executed a second time, send the very same call once more.\n\nsent to a"
+    )
+    assert ran == ["a"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_model_that_insists_has_its_way_and_has_to_insist_each_time(form: Form) -> None:
+    conversation = Conversation(ToolNode([send]), form)
+    is_run = [REPEATED not in conversation.turn(("send", {"to": "a"}))[0] for _ in range(5)]
+    assert is_run == [True, False, True, False, True]
+    assert ran == ["a"] * 3
+
+
+def test_the_answer_of_the_guard_is_no_success() -> None:
+    conversation = Conversation(ToolNode([send]))
+    conversation.turn(("send", {"to": "a"}))
+    conversation.turn(("send", {"to": "a"}))
+    answer = conversation.messages[-1]
+    assert (answer.status, answer.outcome.kind, answer.outcome.attempts) == ("error", FailureKind.SKIPPED, 0)
+
+
+def test_equal_calls_of_one_turn_are_meant_and_all_run() -> None:
+    conversation = Conversation(ToolNode([send]))
+    conversation.turn(*[SEND] * 3)
+    conversation.turn(*[SEND] * 2)
+    conversation.turn(*[SEND] * 2)
+    assert ran == ["a"] * 5
+
+
+def test_what_failed_may_be_tried_again_at_once() -> None:
+    @tool
+    def unsure() -> str:
+        """Fail."""
+        ran.append("tried")
+        raise ToolException("busy")
+
+    conversation = Conversation(ToolNode([unsure]))
+    conversation.turn(("unsure", {}))
+    conversation.turn(("unsure", {}))
+    assert ran == ["tried"] * 2
+
+
+def test_another_word_is_another_call() -> None:
+    conversation = Conversation(ToolNode([send]))
+    conversation.turn(("send", {"to": "a"}))
+    assert conversation.turn(("send", {"to": "a", "note": "x"})) == ["sent to a"]
+
+
+def test_another_run_may_want_the_same_again() -> None:
+    conversation = Conversation(ToolNode([send]))
+    conversation.turn(("send", {"to": "a"}))
+    conversation.say("and once more")
+    assert conversation.turn(("send", {"to": "a"})) == ["sent to a"]
+
+
+@pytest.mark.parametrize("options", [{"read_only": True}, {"idempotent": True}, {"repeat_guard": False}])
+def test_tools_that_may_run_twice_and_those_that_say_so_are_not_guarded(options: dict[str, Any]) -> None:
+    @tool(**options)
+    def act() -> str:
+        """Do something."""
+        ran.append("acted")
+        return "done"
+
+    conversation = Conversation(ToolNode([act], no_progress=None))
+    for _ in range(3):
+        conversation.turn(("act", {}))
+    assert ran == ["acted"] * 3
+
+
+def test_a_call_that_the_guard_answers_uses_up_nothing() -> None:
+    conversation = Conversation(ToolNode([send], limits=Limits(calls=2)))
+    conversation.turn(("send", {"to": "a"}))
+    conversation.turn(("send", {"to": "a"}))
+    assert conversation.turn(("send", {"to": "b"})) == ["sent to b"]
+
+
+def test_a_long_earlier_result_is_told_in_short() -> None:
+    @tool
+    def dump() -> str:
+        """Say a lot."""
+        return "x" * 10_000
+
+    conversation = Conversation(ToolNode([dump]))
+    conversation.turn(("dump", {}))
+    (answer,) = conversation.turn(("dump", {}))
+    assert len(answer) < 2_500
+
+
+def test_the_result_of_a_command_is_a_result_like_any_other() -> None:
+    @tool
+    def move() -> Command[Any]:
+        """Go on elsewhere."""
+        ran.append("moved")
+        return Command(goto="elsewhere")
+
+    node = ToolNode([move], commands=True)
+    reply = AIMessage(tool_calls=[{"id": "1", "name": "move", "args": {}}])
+    (update, _) = node.invoke([HumanMessage("go"), reply])
+    again = AIMessage(tool_calls=[{"id": "2", "name": "move", "args": {}}])
+    node.invoke([HumanMessage("go"), reply, *update.update, again])
+    assert ran == ["moved"]
