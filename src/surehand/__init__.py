@@ -89,7 +89,7 @@ if TYPE_CHECKING:
     from surehand.policy import CircuitBreaker, Limits, NoProgress, RateLimit, RetryPolicy, Tell, ToolOptions
     from surehand.spec import InjectedState, InjectedStore, InjectedToolArg, InjectedToolCallId, ToolContext
     from surehand.stores import InMemoryStore, Store
-    from surehand.tools import BaseTool, Tool, tool
+    from surehand.tools import BaseTool, Tool, prefixed, tool
 
 __version__ = "0.1.0"
 
@@ -181,6 +181,7 @@ __all__ = [
     "init_chat_model",
     "message_from_dict",
     "message_to_dict",
+    "prefixed",
     "repair_transcript",
     "run_tool_calls",
     "tool",
@@ -213,7 +214,7 @@ _HOMES: Final = {
     "surehand.policy": "CircuitBreaker Limits NoProgress RateLimit RetryPolicy Tell ToolOptions",
     "surehand.spec": "InjectedState InjectedStore InjectedToolArg InjectedToolCallId ToolContext",
     "surehand.stores": "InMemoryStore Store",
-    "surehand.tools": "BaseTool Tool tool",
+    "surehand.tools": "BaseTool Tool prefixed tool",
 }
 """Module -> the public names it holds. A name is imported when it is first asked for, so that a program that only runs
 tool calls does not pay for graphs, agents and models."""

@@ -84,6 +84,8 @@ class Runtime:
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     elapsed: Callable[[], float] | None = None
     """Seconds since the run began; None where nobody knows."""
+    shared: dict[Any, Any] = field(default_factory=dict[Any, Any])
+    """For whatever belongs to this run of this graph: the same dict for all its nodes, gone with it, never stored."""
 
 
 _runtime: ContextVar[Runtime | None] = ContextVar("surehand_runtime", default=None)

@@ -107,6 +107,8 @@ class Turn:
     """Takes a call whose body goes on though it was cancelled: it is answered, and nobody waits for it any longer."""
     lost: set[int] = field(default_factory=set[int])
     """The positions of calls that were answered though their bodies went on; what they come to goes nowhere."""
+    had: Callable[[str], bool] | None = None
+    """Whether a tool of this name was there before in the conversation; None where nobody knows."""
     shared: dict[Any, Any] = field(default_factory=dict[Any, Any])
     """What middlewares keep for the length of the turn."""
     held: dict[int, Held] = field(default_factory=dict[int, Held])

@@ -32,6 +32,7 @@ from surehand.calls.attempt import attempt
 from surehand.calls.call import Call
 from surehand.calls.chain import run_through
 from surehand.calls.endings import failed, internal
+from surehand.calls.table import ToolTable
 from surehand.calls.typed import typed
 from surehand.concurrency import run_in_thread
 from surehand.errors import InvalidArguments, MalformedArguments, shown
@@ -78,16 +79,21 @@ def resolve(call: Call) -> Call:
     table = call.turn.host.table
     tool = table.find(call.name)
     if tool is None:
-        near = " or ".join(map(repr, table.near(call.name)))
-        hint = f" Did you mean {near}?" if near else ""
-        text = (
-            f"There is no tool named {shown(call.name)}.{hint} The tools are: {table.listed()}. Nothing was executed."
-        )
-        return failed(call, FailureKind.UNKNOWN_TOOL, text)
+        return failed(call, FailureKind.UNKNOWN_TOOL, _unknown(call, table))
     if tool.spec.name == call.name:
         return call._replace(tool=tool)
     repair = f"read the tool name {shown(call.name)} as {tool.spec.name!r}"
     return call._replace(tool=tool, name=tool.spec.name, repairs=(*call.repairs, repair))
+
+
+def _unknown(call: Call, table: ToolTable) -> str:
+    """The words about a name that no tool has: it is misspelt, or what it meant is gone."""
+    what = f"There is no tool named {shown(call.name)}"
+    rest = f"The tools are: {table.listed()}. Nothing was executed."
+    if call.turn.had is not None and call.turn.had(call.name):
+        return f"{what} any more: it is no longer available. {rest}"
+    near = " or ".join(map(repr, table.near(call.name)))
+    return f"{what}. Did you mean {near}? {rest}" if near else f"{what}. {rest}"
 
 
 def parse(call: Call) -> Call:

@@ -10,7 +10,7 @@ from typing import Final
 
 from surehand.errors import OptionError, ToolDefinitionError
 from surehand.policy import DEFAULT_OPTIONS, ErrorRules, RateLimit, ToolOptions
-from surehand.spec import ToolSpec, wire_name
+from surehand.spec import ToolSpec, export_names, wire_name
 
 __all__ = ["RegisteredTool", "ToolTable"]
 
@@ -51,7 +51,7 @@ class ToolTable:
         overrides: Options per tool name, stronger than the tool's own.
 
     Raises:
-        ToolDefinitionError: Two tools share a name.
+        ToolDefinitionError: Two tools share a name, perhaps only in the form that providers are given.
         OptionError: An override names no tool of the table.
     """
 
@@ -71,6 +71,7 @@ class ToolTable:
                     tool=spec.name, problem="two tools have this name", remedy="Rename one of them, or leave it out."
                 )
             self._tools[spec.name] = _registered(spec, weakest, overrides.get(spec.name, ToolOptions()))
+        export_names(self._tools)
         for name in overrides:
             if name not in self._tools:
                 raise OptionError(option="overrides", value=name, expected=f"one of the tools {self.listed()}")
@@ -115,6 +116,8 @@ class ToolTable:
 
     def listed(self) -> str:
         """The registered names, at most twenty of them, for a message."""
+        if not self._tools:
+            return "none"
         names = list(self._tools)
         more = len(names) - _LISTED_NAMES
         return ", ".join(names[:_LISTED_NAMES]) + (f" and {more} more" if more > 0 else "")

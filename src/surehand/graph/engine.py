@@ -86,6 +86,7 @@ class Run:
         self._settings = settings
         self._store = settings.store if plan.store is None else plan.store
         self._is_nested = is_nested
+        self._shared: dict[Any, Any] = {}
         self.snapshot = Snapshot(step=-1, values=values, tasks=(ENTRY,))
         self.writes: list[Write] = []
         """Everything that nodes wrote, in order; kept for the graph around this one only."""
@@ -250,6 +251,7 @@ class Run:
             emit=settings.emit,
             metadata={"graph": self._plan.name, "node": node, "step": step},
             elapsed=settings.elapsed,
+            shared=self._shared,
         )
 
     def _check_parent(self, update: Update) -> None:

@@ -10,6 +10,7 @@ from surehand.errors import OptionError
 from surehand.policy import ToolOptions, flag
 from surehand.spec.body import Body
 from surehand.spec.injection import Injection
+from surehand.spec.names import check_tool_name
 from surehand.spec.schema import ArgumentSchema
 
 __all__ = ["ResponseFormat", "ToolSpec"]
@@ -42,6 +43,7 @@ class ToolSpec:
     """The host's own notes about the tool; nothing of it goes to a model."""
 
     def __post_init__(self) -> None:
+        check_tool_name(self.name)
         flag("return_direct", self.return_direct)
         if self.response_format not in get_args(ResponseFormat):
             raise OptionError(

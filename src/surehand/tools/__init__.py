@@ -4,6 +4,7 @@ from surehand.tools.base import BaseTool
 from surehand.tools.collect import as_tools
 from surehand.tools.export import export_names, original_names
 from surehand.tools.function import Tool, tool
+from surehand.tools.namespaces import prefixed
 from surehand.tools.options import OPTION_NAMES, CallOptions, OptionArguments, tool_options
 from surehand.tools.read_result import result_reader
 
@@ -16,6 +17,7 @@ __all__ = [
     "as_tools",
     "export_names",
     "original_names",
+    "prefixed",
     "result_reader",
     "tool",
     "tool_options",
