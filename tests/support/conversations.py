@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Literal, TypeAlias
 
-from surehand import AIMessage, HumanMessage, ToolNode
+from surehand import AIMessage, HumanMessage, ToolMessage, ToolNode
 from surehand.messages import text_of
 
 __all__ = ["FORMS", "Conversation", "Form"]
@@ -58,9 +58,10 @@ def _written(args: Any) -> str:
     return args if isinstance(args, str) else json.dumps(args)
 
 
-def _texts(answer: Any) -> list[str]:
-    if not isinstance(answer, dict):
+def _texts(answer: ToolMessage | dict[str, Any]) -> list[str]:
+    if isinstance(answer, ToolMessage):
         return [answer.text]
     if answer["role"] == "tool":
         return [text_of(answer["content"])]
-    return [text_of(block["content"]) for block in answer["content"]]
+    blocks: list[dict[str, Any]] = answer["content"]
+    return [text_of(block["content"]) for block in blocks]
