@@ -43,6 +43,8 @@ if TYPE_CHECKING:
         ModelRetry,
         NodeError,
         OptionError,
+        ProcessDied,
+        RemoteError,
         RoutingError,
         RunError,
         ScriptExhausted,
@@ -138,7 +140,9 @@ __all__ = [
     "Nudge",
     "OptionError",
     "Outcome",
+    "ProcessDied",
     "RateLimit",
+    "RemoteError",
     "RemoveMessage",
     "ResultCache",
     "ResultShelf",
@@ -198,9 +202,9 @@ _HOMES: Final = {
     "surehand.control": "Command END RunConfig Runtime START Send current_runtime",
     "surehand.errors": (
         "ApprovalRequired Complaint GraphDefinitionError GraphRecursionError InputError InvalidArguments "
-        "MalformedArguments MissingExtraError ModelError ModelRetry NodeError OptionError RoutingError "
-        "RunError ScriptExhausted StoreError SurehandError ToolCallError ToolDefinitionError ToolException "
-        "ToolTimedOut UsageError "
+        "MalformedArguments MissingExtraError ModelError ModelRetry NodeError OptionError ProcessDied RemoteError "
+        "RoutingError RunError ScriptExhausted StoreError SurehandError ToolCallError ToolDefinitionError "
+        "ToolException ToolTimedOut UsageError"
     ),
     "surehand.graph": "CompiledGraph MessagesState StateGraph",
     "surehand.messages": (

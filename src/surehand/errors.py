@@ -15,6 +15,8 @@
     │   ├── ApprovalRequired       raised by a tool body: a human has to agree first
     │   ├── ToolCallError          a call failed without an exception of its own
     │   │   └── ToolTimedOut       it did not end in time                              (also TimeoutError)
+    │   ├── ProcessDied            the process of a tool ended before it had answered
+    │   ├── RemoteError            stands for an exception that could not leave a tool's process
     │   ├── NodeError              a node broke its contract
     │   ├── RoutingError           a graph was sent to a node it does not have
     │   ├── GraphRecursionError    a graph ran out of steps                            (also RecursionError)
@@ -29,6 +31,7 @@ Every class has a stable ``code``; the documentation explains it under that head
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -48,6 +51,8 @@ __all__ = [
     "ModelRetry",
     "NodeError",
     "OptionError",
+    "ProcessDied",
+    "RemoteError",
     "RoutingError",
     "RunError",
     "ScriptExhausted",
@@ -332,6 +337,47 @@ class ToolTimedOut(ToolCallError, TimeoutError):
     """A call did not end in time, and its failures are to be raised."""
 
     code = "tool_timed_out"
+
+
+class ProcessDied(RunError):
+    """The process that a tool had to itself ended before it had answered; what it did may have happened in part."""
+
+    code = "process_died"
+
+    tool: str
+    exit_code: int
+    """As ``subprocess`` has it: the number of a signal is negative."""
+
+    def __init__(self, *, tool: str, exit_code: int) -> None:
+        super().__init__(
+            f"The process of tool {tool!r} {_end_of_process(exit_code)} before it had answered.",
+            tool=tool,
+            exit_code=exit_code,
+        )
+
+
+def _end_of_process(exit_code: int) -> str:
+    if exit_code >= 0:
+        return f"ended itself with exit code {exit_code}"
+    try:
+        return f"was ended by {signal.Signals(-exit_code).name}"
+    except ValueError:
+        return f"was ended by the signal {-exit_code}"
+
+
+class RemoteError(RunError):
+    """Stands for an exception that could not leave the process of a tool; its class has that exception's name.
+
+    What the exception said in plain values, such as ``status_code``, are attributes here too.
+    """
+
+    code = "remote_error"
+
+    traceback_text: str
+    """Where it was raised, as text."""
+
+    def __init__(self, message: str, *, traceback_text: str = "") -> None:
+        super().__init__(message, traceback_text=traceback_text)
 
 
 class NodeError(RunError):

@@ -21,6 +21,8 @@ from surehand.errors import (
     ModelRetry,
     NodeError,
     OptionError,
+    ProcessDied,
+    RemoteError,
     RoutingError,
     RunError,
     ScriptExhausted,
@@ -100,6 +102,13 @@ EXAMPLES: list[tuple[SurehandError, type[Exception], str, str]] = [
         "tool_timed_out",
         "The call 'c1' of tool 'add' failed (timeout): too slow",
     ),
+    (
+        ProcessDied(tool="add", exit_code=-9),
+        RunError,
+        "process_died",
+        "The process of tool 'add' was ended by SIGKILL before it had answered.",
+    ),
+    (RemoteError("refused with 503"), RunError, "remote_error", "refused with 503"),
     (
         NodeError(node="count", problem="it read 'secret'", remedy="Name it in reads=."),
         RunError,
@@ -204,3 +213,11 @@ def test_a_value_in_a_message_is_short_and_never_breaks_it() -> None:
 @pytest.mark.parametrize("value", [None, 3, ["a"], {"k": "v"}])
 def test_short_values_are_shown_as_they_are(value: Any) -> None:
     assert shown(value) == repr(value)
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "words"),
+    [(3, "ended itself with exit code 3"), (0, "exit code 0"), (-250, "was ended by the signal 250")],
+)
+def test_a_process_that_died_says_of_what(exit_code: int, words: str) -> None:
+    assert words in str(ProcessDied(tool="add", exit_code=exit_code))

@@ -9,8 +9,10 @@ from surehand.concurrency.doors import (
     run_sync,
     run_without_loop,
 )
+from surehand.concurrency.processes import run_in_process
 from surehand.concurrency.rate import RateWindow
 from surehand.concurrency.slots import Held, Slots
+from surehand.concurrency.targets import ProcessTarget, process_target
 from surehand.concurrency.workers import (
     Job,
     Workers,
@@ -27,6 +29,7 @@ __all__ = [
     "Clock",
     "Held",
     "Job",
+    "ProcessTarget",
     "RateWindow",
     "Slots",
     "Timer",
@@ -37,6 +40,8 @@ __all__ = [
     "finish_without_loop",
     "has_running_loop",
     "in_own_context",
+    "process_target",
+    "run_in_process",
     "run_in_thread",
     "run_in_time",
     "run_sync",

@@ -14,6 +14,7 @@ from surehand.policy.checks import (
     whole,
     words,
 )
+from surehand.policy.client_errors import status_of
 from surehand.policy.error_rules import ClassRule, ErrorRule, ErrorRules, OneRule, Tell, check_error_rule
 from surehand.policy.limits import Limits, NoProgress
 from surehand.policy.options import DEFAULT_MAX_OUTPUT, DEFAULT_OPTIONS, ToolOptions
@@ -52,6 +53,7 @@ __all__ = [
     "mapping",
     "retry_after_of",
     "seconds",
+    "status_of",
     "text",
     "whole",
     "words",

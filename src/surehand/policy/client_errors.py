@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator, Mapping
 from enum import IntEnum
 from typing import Any, Final, NamedTuple, TypeGuard
 
-from surehand.errors import ModelError, SurehandError
+from surehand.errors import ModelError, RemoteError, SurehandError
 
-__all__ = ["Ending", "Sign", "attribute", "called", "chain_of", "entry", "sign_of"]
+__all__ = ["Ending", "Sign", "attribute", "called", "chain_of", "entry", "sign_of", "status_of"]
 
 
 class Ending(IntEnum):
@@ -44,7 +44,7 @@ class Sign(NamedTuple):
 def sign_of(error: BaseException) -> Sign | None:
     """What an exception itself says about its request; None for nothing."""
     kind = type(error)
-    if issubclass(kind, SurehandError) and not issubclass(kind, ModelError):
+    if issubclass(kind, SurehandError) and not issubclass(kind, ModelError | RemoteError):
         is_retryable = attribute(error, "retryable") is True
         return Sign(Ending.PASSES if is_retryable else Ending.LASTS, is_answer=True)
     answer = _by_protocol(error) or _by_status(error)
@@ -134,7 +134,7 @@ _LAST_STATUS: Final = 599
 
 
 def _by_status(error: BaseException) -> Ending | None:
-    status = _status_of(error)
+    status = status_of(error)
     if status is None:
         return None
     if status in _UNSURE_STATUSES:
@@ -142,7 +142,7 @@ def _by_status(error: BaseException) -> Ending | None:
     return Ending.PASSES if status in _PASSING_STATUSES or status >= _FIRST_SERVER_ERROR else Ending.LASTS
 
 
-def _status_of(error: BaseException) -> int | None:
+def status_of(error: BaseException) -> int | None:
     """The HTTP status of an answer that is an error; None for any other status, and for none."""
     response = attribute(error, "response")
     told = (
@@ -257,7 +257,7 @@ def _of_model(error: BaseException) -> Ending | None:
     words = {word for name in ("type", "code") if isinstance(word := attribute(error, name), str)}
     if words & _MODEL_LASTING:
         return Ending.LASTS
-    return Ending.PASSES if words & _MODEL_PASSING and _status_of(error) is None else None
+    return Ending.PASSES if words & _MODEL_PASSING and status_of(error) is None else None
 
 
 _PROTOCOLS: Final[Mapping[str, Callable[[BaseException], Ending | None]]] = {
