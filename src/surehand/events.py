@@ -29,6 +29,8 @@ class Event:
     """The name the model used; for a resolved call, the tool's own."""
     at: float = field(default_factory=time.time)
     """Seconds since the epoch."""
+    shared: dict[Any, Any] = field(default_factory=dict[Any, Any], repr=False, compare=False)
+    """For whatever belongs to the turn: the same dict that its middlewares have as ``request.shared``."""
 
     def __str__(self) -> str:
         return f"{one_line(self.call_id)} {one_line(self.tool_name)}: {self._what()}"

@@ -63,6 +63,7 @@ def test_the_package_imports_what_it_declares() -> None:
         "anthropic",
         "jsonschema",
         "openai",
+        "opentelemetry",
         "rich",
         "typer",
     }
@@ -74,7 +75,8 @@ def test_the_package_imports_what_it_declares() -> None:
 
 
 def test_importing_surehand_imports_no_optional_package() -> None:
-    optional = ["anthropic", "jsonschema", "langchain_core", "langgraph", "numpy", "openai", "pandas", "rich", "typer"]
+    optional = ["anthropic", "jsonschema", "langchain_core", "langgraph", "numpy", "openai", "opentelemetry", "pandas"]
+    optional += ["rich", "typer"]
     load = "import sys; from surehand import *; import surehand.testing"
     probe = f"{load}; print([name for name in {optional!r} if name in sys.modules])"
 

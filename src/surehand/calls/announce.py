@@ -29,7 +29,7 @@ def announce(call: Call, kind: type[E], **fields: Any) -> None:
     if listener is None:
         return
     try:
-        listener(kind(call_id=call.id, tool_name=call.name, **fields))
+        listener(kind(call_id=call.id, tool_name=call.name, shared=call.turn.shared, **fields))
     except Exception as error:  # noqa: BLE001 - the host's listener must not cost the call its answer
         log_fault(f"the listener {name_of(listener)} failed on {kind.__name__}", error)
 
