@@ -201,8 +201,10 @@ def called(name: Any, arguments: st.SearchStrategy[Any]) -> st.SearchStrategy[di
 
 
 VALID_CALLS = NAMES.flatmap(lambda name: called(name, VALID[name]))
-ODD_CALLS = (NAMES | ODD_NAMES).flatmap(lambda name: called(name, ODD_ARGUMENTS))
-CALLS = st.lists(VALID_CALLS | VALID_CALLS | ODD_CALLS, max_size=8)
+ODDLY_NAMED = ODD_NAMES.flatmap(lambda name: called(name, VALID["add"]))
+ODD_CALLS = NAMES.flatmap(lambda name: called(name, ODD_ARGUMENTS))
+ANY_CALL = st.sampled_from([VALID_CALLS] * 4 + [ODDLY_NAMED, ODD_CALLS]).flatmap(lambda calls: calls)
+CALLS = st.lists(ANY_CALL, min_size=3, max_size=9) | st.lists(ANY_CALL, max_size=2)
 
 
 # -- how a turn is run -----------------------------------------------------------------------------------------------
@@ -312,23 +314,42 @@ class Plan:
         )
 
 
-PLANS = st.builds(
+DOORS: list[Door] = ["invoke", "ainvoke", "invoke in a loop"]
+PLAIN_PLANS = st.builds(
     Plan,
     calls=CALLS,
-    finish_reason=st.sampled_from(["tool_calls"] * 8 + [None, "length", "content_filter"]),
-    door=st.sampled_from(["invoke", "ainvoke", "invoke in a loop", "cancelled"]),
+    finish_reason=st.sampled_from(["tool_calls", None]),
+    door=st.sampled_from(DOORS),
+    steps=st.just(0),
+    width=st.sampled_from([None, 1, 3]),
+    is_sequential=st.booleans(),
+    stops=st.just(value=False),
+    middleware=st.just([]),
+    journal_entries=st.sampled_from([None, 100]),
+    approves=st.just(value=True),
+    rule=st.sampled_from([True, False, "It failed.", ValueError]),
+    limits=st.none(),
+    max_turn_output=st.none(),
+    has_shelf=st.booleans(),
+)
+WILD_PLANS = st.builds(
+    Plan,
+    calls=CALLS,
+    finish_reason=st.sampled_from(["tool_calls"] * 8 + ["length", "content_filter"]),
+    door=st.sampled_from([*DOORS, "cancelled", "cancelled"]),
     steps=st.integers(1, 30),
-    width=st.sampled_from([None, None, 1, 3]),
-    is_sequential=st.integers(0, 3).map(lambda n: n == 0),
+    width=st.sampled_from([None, 1, 3]),
+    is_sequential=st.sampled_from([False, False, True]),
     stops=st.booleans(),
     middleware=MIDDLEWARE,
-    journal_entries=st.sampled_from([None, None, 100, 3]),
-    approves=st.sampled_from([True, True, False]),
-    rule=st.sampled_from([True, True, True, False, "It failed.", ValueError]),
-    limits=st.sampled_from([None, None, Limits(calls=2), Limits(calls_per_tool=1)]),
+    journal_entries=st.sampled_from([None, 100, 3]),
+    approves=st.booleans(),
+    rule=st.sampled_from([True, True, False, "It failed.", ValueError]),
+    limits=st.sampled_from([None, None, None, Limits(calls=2), Limits(calls_per_tool=1)]),
     max_turn_output=st.sampled_from([200_000, None, 1_000]),
     has_shelf=st.booleans(),
 )
+PLANS = PLAIN_PLANS | WILD_PLANS
 
 
 def run(plan: Plan, node: ToolNode, conversation: list[Any]) -> list[ToolMessage]:
@@ -430,8 +451,8 @@ def check_bodies(plan: Plan, bench: Bench, answers: list[ToolMessage]) -> None:
             assert entered == 0
         if plan.is_cut_off:
             assert outcome.kind == "truncated" or plan.door == "cancelled"
-        elif plan.is_plain and raw["name"] in VALID and is_object(raw["args"]):
-            check_result(raw["name"], raw["args"], answer)
+        elif plan.is_plain and raw["name"] in VALID and (is_object(raw["args"]) or raw["args"] is None):
+            check_result(raw["name"], raw["args"] or {}, answer)
 
 
 def check_result(name: str, arguments: Mapping[str, Any], answer: ToolMessage) -> None:
