@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Literal, TypeVar, cast
+from dataclasses import replace
+from typing import Any, Final, Literal, TypeVar
 
 from typing_extensions import Unpack
 
@@ -32,11 +33,14 @@ from surehand.calls import (
     timeout_of,
 )
 from surehand.concurrency import SYSTEM_CLOCK, Clock
-from surehand.control import END, Command, RunConfig, Runtime, current_runtime
+from surehand.control import END, Command, RunConfig, Runtime
 from surehand.errors import InputError, OptionError
 from surehand.events import Listener
 from surehand.messages import AIMessage, unanswered_calls
 from surehand.nodes.conversation import Conversation
+from surehand.nodes.offers import Offers, can_be_called, had
+from surehand.nodes.tool_sets import ToolSet, ToolSetFunction, ToolSets
+from surehand.nodes.visit import Visit
 from surehand.policy import (
     ErrorRule,
     Limits,
@@ -53,7 +57,7 @@ from surehand.policy import (
     whole,
     words,
 )
-from surehand.tools import BaseTool, CallOptions, as_tools, result_reader, tool_options
+from surehand.tools import BaseTool, CallOptions, result_reader, tool_options
 
 __all__ = ["ToolNode", "arun_tool_calls", "run_tool_calls", "tools_condition"]
 
@@ -70,14 +74,16 @@ class ToolNode:
     messages changes, and only by appending.
 
     Args:
-        tools: Tools, or functions that are made into tools; at least one.
+        tools: Tools, or functions that are made into tools; at least one. Or a function of a ``ToolSetRequest``, sync
+            or async, that gives the tools of each turn.
         handle_tool_errors: What becomes of what tools raise. True tells the model; False lets the exception out when
             the turn has ended; a text is told in its place; exception types limit the telling to them; a function
             makes the text. What the model did wrong is always answered.
         messages_key: The state's key (or attribute) that holds the messages.
         name: The node's name in a graph.
         tags: Words that stand in the node's log records.
-        overrides: Options per tool name, stronger than the tool's own.
+        overrides: Options per tool name, stronger than the tool's own. Where the tools are computed, names may be
+            missing among them.
         max_concurrency: How many calls of a turn may run at a time; None for no limit.
         groups: How many calls of a group of tools (their option ``group``) may run at a time.
         sequential: Whether the calls of a turn run one after another, in the order in which the model made them.
@@ -114,7 +120,7 @@ class ToolNode:
 
     def __init__(
         self,
-        tools: Iterable[Any],
+        tools: Iterable[Any] | ToolSetFunction,
         *,
         handle_tool_errors: ErrorRule = True,
         messages_key: str = "messages",
@@ -152,18 +158,18 @@ class ToolNode:
         check_function("listener", listener)
         check_methods("store", store, "get", "put")
         check_methods("journal", journal, "recall", "begin", "finish")
-        given = as_tools(tools)
-        if not given:
-            raise OptionError(option="tools", value=tools, expected="at least one tool")
-        self.tools_by_name: dict[str, BaseTool] = {tool.spec.name: tool for tool in given}
-        reader = [] if _checked("shelf", shelf, ResultShelf) is None else [result_reader(shelf)]
-        table = ToolTable(
-            [tool.spec for tool in (*given, *reader)],
+        kept = _checked("shelf", shelf, ResultShelf)
+        self._reader = None if kept is None else result_reader(kept)
+        self._sets = ToolSets(
+            tools,
             defaults=tool_options({**options, "handle_tool_errors": handle_tool_errors}),
             overrides=_as_options(overrides),
+            own=() if self._reader is None else (self._reader,),
         )
+        fixed = self._sets.fixed or self._sets.none
+        self.tools_by_name: dict[str, BaseTool] = {tool.spec.name: tool for tool in fixed.tools}
         self._host = Host(
-            table=table,
+            table=fixed.table,
             approve=approve,
             listener=listener,
             journal=journal,
@@ -174,20 +180,21 @@ class ToolNode:
             fatal=_as_types(fatal),
             is_sequential=flag("sequential", sequential),
             stops_on_failure=flag("stop_on_failure", stop_on_failure),
-            groups=_checked_groups(groups, table),
+            groups=_checked_groups(groups, None if self._sets.fixed is None else fixed.table),
             limits=_checked("limits", limits, Limits),
             no_progress=_checked("no_progress", no_progress, NoProgress),
             retry_budget=None if retry_budget is None else whole("retry_budget", retry_budget),
             max_turn_output=None if max_turn_output is None else count("max_turn_output", max_turn_output),
-            shelf=shelf,
+            shelf=kept,
             renderers=None if renderers is None else Renderers(renderers, base=RENDERERS),
             breakers=Breakers(clock),
         )
 
     def invoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> Any:
         """Execute the calls; see ``ainvoke``."""
-        conversation = Conversation.of(input, self.messages_key)
-        return _answered(conversation, run_turn_sync(self._calls(conversation, input, config, context)))
+        visit = self._visit(input, config, context)
+        tools = self._known_tools(visit) or self._sets.now(visit.request)
+        return _answered(visit.conversation, run_turn_sync(self._calls(visit, tools)))
 
     async def ainvoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> Any:
         """Execute those calls of the newest AI message that no later tool message answers.
@@ -207,43 +214,91 @@ class ToolNode:
             Exception: What a tool raised and ``handle_tool_errors`` lets out; ``tool_messages`` on it holds the
                 answers of the whole turn.
         """
-        conversation = Conversation.of(input, self.messages_key)
-        return _answered(conversation, await run_turn(self._calls(conversation, input, config, context)))
+        visit = self._visit(input, config, context)
+        tools = self._known_tools(visit) or await self._sets.anow(visit.request)
+        return _answered(visit.conversation, await run_turn(self._calls(visit, tools)))
 
-    def _calls(self, conversation: Conversation, state: Any, given: RunConfig | None, context: Any) -> list[Call]:
-        config = cast("RunConfig", mapping("config", given))
-        messages = conversation.messages()
-        message, calls = unanswered_calls(messages)
-        runtime = current_runtime()
-        host = self._host
-        # What was given to this node, or this call of it, is meant more than what the graph around it offers to all.
+    def offered(self, state: Any, config: RunConfig | None = None, context: Any = None) -> list[BaseTool]:
+        """What to offer to a model for its next turn; see ``aoffered``."""
+        visit = self._visit(state, config, context)
+        return self._offered(visit, self._sets.now(visit.request))
+
+    async def aoffered(self, state: Any, config: RunConfig | None = None, context: Any = None) -> list[BaseTool]:
+        """What to offer to a model for its next turn: the tools whose calls could run.
+
+        Left out are tools whose circuit breaker hides them and tools that were called as often as ``limits`` allow;
+        where nothing more may be called at all, the list is empty. ``read_tool_result`` is added once there is a result
+        to read. In a graph, the turn that the model answers with is resolved against the same tools.
+
+        Args:
+            state: What the node will be invoked with, without the model's answer.
+            config: The run's configuration.
+            context: The host's own object.
+
+        Raises:
+            Exception: What the function of the tools raises.
+        """
+        visit = self._visit(state, config, context)
+        return self._offered(visit, await self._sets.anow(visit.request))
+
+    def _visit(self, state: Any, config: RunConfig | None, context: Any) -> Visit:
+        return Visit.of(state, key=self.messages_key, config=config, context=context, store=self._store)
+
+    def _known_tools(self, visit: Visit) -> ToolSet | None:
+        """The tools of a turn that are known already; None where they have to be asked for."""
+        if self._sets.fixed is not None:
+            return self._sets.fixed
+        offers = self._offers(visit)
+        return None if offers is None else offers.recall(visit.before_answer())
+
+    def _offers(self, visit: Visit) -> Offers | None:
+        """What was offered in this run; None where there is no run, and where it is always the same."""
+        return None if self._sets.fixed is not None or visit.runtime is None else Offers.of(visit.runtime, self)
+
+    def _offered(self, visit: Visit, tools: ToolSet) -> list[BaseTool]:
+        if (offers := self._offers(visit)) is not None:
+            offers.remember(tools, visit.conversation.given)
+        guard = _guard(self._host, tools.table, past_calls(visit.messages), visit.runtime)
+        if guard is not None and guard.spent() is not None:
+            return []
+        offered = [tool for tool in tools.tools if can_be_called(tool.spec.name, tools.table, self._host, guard)]
+        shelf = self._host.shelf
+        if self._reader is not None and shelf is not None and shelf.holds(visit.request.thread_id):
+            offered.append(self._reader)
+        return offered
+
+    def _calls(self, visit: Visit, tools: ToolSet) -> list[Call]:
+        message, calls = unanswered_calls(visit.messages)
+        request, runtime = visit.request, visit.runtime
+        host = self._host if self._sets.fixed is not None else replace(self._host, table=tools.table)
         turn = Turn(
             host=host,
             message=message,
-            state={self.messages_key: state} if conversation.is_list else state,
-            store=self._store if self._store is not None or runtime is None else runtime.store,
-            context=context if context is not None or runtime is None else runtime.context,
-            thread_id=str(mapping("configurable", config.get("configurable")).get("thread_id", "")),
+            state=request.state,
+            store=request.store,
+            context=request.context,
+            thread_id=request.thread_id,
             messages_key=self.messages_key,
-            max_concurrency=_least(self._max_concurrency, _width_of(config)),
-            timeout=timeout_of(config),
-            guard=_guard(host, past_calls(messages), runtime),
+            max_concurrency=_least(self._max_concurrency, _width_of(request.config)),
+            timeout=timeout_of(request.config),
+            guard=_guard(host, tools.table, past_calls(visit.messages), runtime),
             retries=None if host.retry_budget is None else RetryBudget(host.retry_budget),
+            had=had(self._offers(visit), visit.messages),
         )
         return calls_of(turn, calls)
 
     def __repr__(self) -> str:
-        return f"ToolNode({', '.join(self.tools_by_name)})"
+        return f"ToolNode({'computed' if self._sets.fixed is None else ', '.join(self.tools_by_name)})"
 
 
-def _guard(host: Host, history: History, runtime: Runtime | None) -> Guard | None:
+def _guard(host: Host, table: ToolTable, history: History, runtime: Runtime | None) -> Guard | None:
     """The guard of one turn; None where there is nothing to be guarded yet."""
     if host.limits is None and not history.calls:
         return None
     now = host.clock.now()
     elapsed = runtime.elapsed() if runtime is not None and runtime.elapsed is not None else 0.0
     return Guard(
-        table=host.table,
+        table=table,
         limits=host.limits,
         no_progress=host.no_progress,
         history=history,
@@ -259,8 +314,10 @@ def _answered(conversation: Conversation, answers: Answers) -> Any:
 
 
 def _as_types(fatal: object) -> tuple[type[Exception], ...]:
-    if fatal == () or are_exceptions(fatal):
-        return fatal if isinstance(fatal, tuple) else (fatal,)  # pyright: ignore[reportUnknownVariableType] - checked
+    if fatal == ():
+        return ()
+    if are_exceptions(fatal):
+        return fatal if isinstance(fatal, tuple) else (fatal,)
     raise OptionError(option="fatal", value=fatal, expected="exception types")
 
 
@@ -270,8 +327,10 @@ def _checked(option: str, value: Any, kind: type[T]) -> T | None:
     raise OptionError(option=option, value=value, expected=f"a {kind.__name__} or None")
 
 
-def _checked_groups(groups: Mapping[str, int] | None, table: ToolTable) -> dict[str, int]:
+def _checked_groups(groups: Mapping[str, int] | None, table: ToolTable | None) -> dict[str, int]:
     given = {name: count(f"groups[{name!r}]", limit) for name, limit in mapping("groups", groups).items()}
+    if table is None:  # which groups there are shows when the tools are computed
+        return given
     named = {tool.options.group for tool in table if isinstance(tool.options.group, str)}
     if given.keys() != named:
         raise OptionError(

@@ -1,0 +1,56 @@
+"""What a node of tools is given when it runs, or when it is asked what it offers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from surehand.control import RunConfig, Runtime, current_runtime
+from surehand.messages import AIMessage, Message
+from surehand.nodes.conversation import Conversation
+from surehand.nodes.tool_sets import ToolSetRequest
+from surehand.policy import mapping
+
+__all__ = ["Visit"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """An input of the node, read."""
+
+    conversation: Conversation
+    messages: list[Message]
+    """The conversation's, as Surehand's own."""
+    request: ToolSetRequest
+    """What the node knows besides; its state is not read-only yet."""
+    runtime: Runtime | None
+    """That of the graph around the node; None outside of one."""
+
+    @classmethod
+    def of(cls, state: Any, *, key: str, config: RunConfig | None, context: Any, store: Any) -> Visit:
+        """The visit with this input.
+
+        Raises:
+            InputError: The input is neither a list of messages nor a state that holds one.
+            OptionError: The configuration is no mapping.
+        """
+        conversation = Conversation.of(state, key)
+        given = cast("RunConfig", mapping("config", config))
+        runtime = current_runtime()
+        # What was given to this node, or this call of it, is meant more than what the graph around it offers to all.
+        request = ToolSetRequest(
+            state={key: state} if conversation.is_list else state,
+            store=store if store is not None or runtime is None else runtime.store,
+            context=context if context is not None or runtime is None else runtime.context,
+            config=given,
+            thread_id=str(mapping("configurable", given.get("configurable")).get("thread_id", "")),
+        )
+        return cls(conversation=conversation, messages=conversation.messages(), request=request, runtime=runtime)
+
+    def before_answer(self) -> Sequence[Any]:
+        """The messages that the newest AI message answers, as they were given."""
+        newest = len(self.messages) - 1
+        while newest > 0 and not isinstance(self.messages[newest], AIMessage):
+            newest -= 1
+        return self.conversation.given[: max(newest, 0)]
