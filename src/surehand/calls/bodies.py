@@ -19,7 +19,7 @@ from typing import Any, Final, TypeGuard
 from surehand.calls.announce import announce
 from surehand.calls.call import Call
 from surehand.calls.forms import MAX_ITEMS
-from surehand.calls.injection import injected_values, reporter
+from surehand.calls.injection import injected_values, report_progress
 from surehand.calls.redact import leaf_errors
 from surehand.calls.watch import OutOfTime, Signs, Watch
 from surehand.concurrency import (
@@ -47,7 +47,7 @@ Lose = Callable[[OutOfTime], None]
 
 def signs_of(call: Call) -> Signs:
     """Where the call's body gives its signs of life."""
-    return Signs(call.turn.host.clock.now, reporter(call))
+    return Signs(call.turn.host.clock.now, partial(report_progress, call))
 
 
 async def run_body(call: Call, attempt: int, signs: Signs, lose: Lose) -> Any:

@@ -17,7 +17,7 @@ from surehand.shapes import is_object
 from surehand.spec import Injection, InjectionKind, ToolContext
 from surehand.stores import watch_reads
 
-__all__ = ["injected_values", "reporter"]
+__all__ = ["injected_values", "report_progress"]
 
 
 _ABSENT: Final = object()
@@ -98,16 +98,12 @@ def _context(call: Call, attempt: int, signs: Signs) -> ToolContext:
     )
 
 
-def reporter(call: Call) -> Callable[[Any], None]:
-    """Tells whoever listens to the call how far it is."""
+def report_progress(call: Call, progress: Any) -> None:
+    """Tell whoever listens to the call how far it is."""
+    announce(call, CallProgressed, progress=progress)
     runtime = current_runtime()
-
-    def report(progress: Any) -> None:
-        announce(call, CallProgressed, progress=progress)
-        if runtime is not None and runtime.emit is not None:
-            runtime.emit({"call_id": call.id, "tool": call.name, "progress": progress})
-
-    return report
+    if runtime is not None and runtime.emit is not None:
+        runtime.emit({"call_id": call.id, "tool": call.name, "progress": progress})
 
 
 _FILLERS: Final[dict[InjectionKind, Callable[[Call, Injection], Any]]] = {
