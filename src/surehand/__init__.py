@@ -82,6 +82,8 @@ if TYPE_CHECKING:
     from surehand.nodes import (
         FunctionNode,
         ToolNode,
+        ToolSetFunction,
+        ToolSetRequest,
         ValidationNode,
         arun_tool_calls,
         run_tool_calls,
@@ -172,6 +174,8 @@ __all__ = [
     "ToolNode",
     "ToolOptions",
     "ToolReturn",
+    "ToolSetFunction",
+    "ToolSetRequest",
     "ToolTimedOut",
     "TranscriptProblem",
     "UsageError",
@@ -213,7 +217,10 @@ _HOMES: Final = {
         "convert_to_messages message_from_dict message_to_dict repair_transcript trim_messages "
     ),
     "surehand.models": "ChatAnthropic ChatModel ChatOpenAI LocalModel Nudge init_chat_model",
-    "surehand.nodes": "FunctionNode ToolNode ValidationNode arun_tool_calls run_tool_calls tools_condition",
+    "surehand.nodes": (
+        "FunctionNode ToolNode ToolSetFunction ToolSetRequest ValidationNode arun_tool_calls run_tool_calls "
+        "tools_condition"
+    ),
     "surehand.outcomes": "FailureKind Outcome",
     "surehand.policy": "CircuitBreaker Limits NoProgress RateLimit RetryPolicy Tell ToolOptions",
     "surehand.spec": "InjectedState InjectedStore InjectedToolArg InjectedToolCallId ToolContext",

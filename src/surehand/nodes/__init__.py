@@ -2,12 +2,15 @@
 
 from surehand.nodes.function_node import FunctionNode
 from surehand.nodes.tool_node import ToolNode, arun_tool_calls, run_tool_calls, tools_condition
+from surehand.nodes.tool_sets import ToolSetFunction, ToolSetRequest
 from surehand.nodes.validation_node import FormatError, ValidationNode
 
 __all__ = [
     "FormatError",
     "FunctionNode",
     "ToolNode",
+    "ToolSetFunction",
+    "ToolSetRequest",
     "ValidationNode",
     "arun_tool_calls",
     "run_tool_calls",
