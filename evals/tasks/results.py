@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 import numpy as np
-import pandas as pd
+import pandas as pd  # pyright: ignore[reportMissingTypeStubs] - it ships none
 
 from evals.answers import all_of, any_of, number, says, says_not
 from evals.task import Task
