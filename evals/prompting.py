@@ -2,8 +2,8 @@
 
 Frameworks differ in what they send (schemas, results, error texts), and that is what is compared. They must not differ
 in what stands around it, so sampling is the server's business and the sentence that small models need after a tool's
-result is added here. OpenAI's chat completions have no field that says a call failed: the server takes it from the text,
-as a model has to.
+result is added here. OpenAI's chat completions have no field that says a call failed: the server takes it from the
+text, as a model has to.
 """
 
 from __future__ import annotations
