@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
-from surehand.calls.cut import Cut
+from surehand.calls.cut import Cut, cut_note, cut_of
 from surehand.calls.reader import Reader
 from surehand.calls.rendered import Rendered
 from surehand.calls.shelf import Keep
@@ -117,10 +117,11 @@ def _well_formed_data(data: Any) -> Any:
 def _shortened(blocks: list[Block], limit: int, reader: Reader, keep: Keep | None) -> list[Block]:
     """The blocks with their texts cut to ``limit`` characters in all; the same list where nothing is cut."""
     text = text_to_count(blocks)
-    if len(text) <= limit:
+    cut = cut_of(text, limit, keep)
+    if cut is None:
         return blocks
-    reader.note((), f"cut to {limit:,} of {len(text):,} characters of text")
-    return cut_blocks(blocks, Cut.whole(text, None if keep is None else keep(text)), limit)
+    reader.remark(cut_note(limit, cut.size))
+    return cut_blocks(blocks, cut, limit)
 
 
 def text_to_count(blocks: Iterable[Block]) -> str:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple, Self
 
-from surehand.calls.shelf import reader_call
+from surehand.calls.shelf import Keep, reader_call
 
-__all__ = ["ADVICE", "Cut"]
+__all__ = ["ADVICE", "Cut", "cut_note", "cut_of", "is_cut_note"]
 
 ADVICE: Final = "Ask for a smaller part to see it."
 """How to come by what was left out, where it is not kept."""
@@ -22,6 +22,8 @@ _NOTICE: Final = re.compile(
 )
 _MAX_NOTE: Final = 1_000
 """What is longer, behind a text that was cut, is no note on it but another text."""
+_CUT_TO: Final = "cut to "
+_ANY_HANDLE: Final = "h" * 22
 _HANDLE: Final = re.compile(r'\(handle="([\w-]+)"')
 
 
@@ -72,6 +74,35 @@ class Cut(NamedTuple):
         room = min(max(room, (limit + 1) // 2), len(self.head) + len(self.tail))
         head, tail = self.head[: room - room // 4], self.tail[len(self.tail) - room // 4 :]
         return head, f"{write(self, len(head), len(tail), advice)}{tail}{self.note}"
+
+
+def cut_of(text: str, limit: int, keep: Keep | None = None, *, was_cut: bool = False) -> Cut | None:
+    """What a text has to be cut from; None where it fits, or would not get shorter by it: a notice costs something too.
+
+    Args:
+        text: The text.
+        limit: The size that it should have.
+        keep: Given the whole text where it is cut.
+        was_cut: Whether the text is known to be what is left of a longer one, which is kept already. The caller has to
+            know, because a text that comes from elsewhere may look like it.
+    """
+    if len(text) <= limit:
+        return None
+    found = Cut.found_in(text) if was_cut else None
+    cut = found or Cut.whole(text, None if keep is None else _ANY_HANDLE)
+    if sum(map(len, cut.to(limit))) >= len(text):
+        return None
+    return cut if found is not None or keep is None else Cut.whole(text, keep(text))
+
+
+def cut_note(limit: int, size: int) -> str:
+    """The note on an answer that shows only a part of a text."""
+    return f"{_CUT_TO}{limit:,} of {size:,} characters"
+
+
+def is_cut_note(note: str) -> bool:
+    """Whether the note says that an answer was cut."""
+    return note.startswith(_CUT_TO)
 
 
 def _full_notice(cut: Cut, head: int, tail: int, advice: str) -> str:

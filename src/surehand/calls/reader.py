@@ -62,7 +62,10 @@ class Reader:
 
     def note(self, path: Path, what: str) -> None:
         """Keeps a note on the value at the path."""
-        text = f"{_shown_path(path)}: {what}"
+        self.remark(f"{_shown_path(path)}: {what}")
+
+    def remark(self, text: str) -> None:
+        """Keeps a note on the result as a whole."""
         if text in self._notes:
             return
         if len(self._notes) < MAX_NOTES:

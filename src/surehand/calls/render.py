@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from surehand.calls.blocks import is_typed, render_blocks
-from surehand.calls.cut import Cut
+from surehand.calls.cut import cut_note, cut_of
 from surehand.calls.forms import FORMS
 from surehand.calls.reader import Reader, renderer_failed, type_name
 from surehand.calls.rendered import Rendered
@@ -114,8 +114,8 @@ def _text(text: str, value: Any, notes: tuple[str, ...], way: _Way) -> Rendered:
         notes = (*notes, "lone surrogates or NUL characters were replaced by U+FFFD")
     if not clean or clean.isspace():
         return Rendered(NO_OUTPUT, value, True, notes)
-    if way.max_output is None or len(clean) <= way.max_output:
+    cut = None if way.max_output is None else cut_of(clean, way.max_output, way.keep)
+    if cut is None or way.max_output is None:
         return Rendered(clean, None, False, notes)
-    note = f"cut to {way.max_output:,} of {len(clean):,} characters"
-    handle = None if way.keep is None else way.keep(clean)
-    return Rendered("".join(Cut.whole(clean, handle).to(way.max_output)), value, True, (*notes, note))
+    note = cut_note(way.max_output, cut.size)
+    return Rendered("".join(cut.to(way.max_output)), value, True, (*notes, note))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from surehand.calls.cut import ADVICE, Cut
+from surehand.calls.cut import ADVICE, cut_of
 
 __all__ = ["MAX_LISTED", "REPLACEMENT", "listed", "shorten", "well_formed", "without_links"]
 
@@ -62,6 +62,5 @@ def shorten(text: str, limit: int, *, advice: str = ADVICE) -> str:
     The result has at most ``limit`` characters, the notice included, unless the limit leaves no room for one. Of a text
     that was cut before, the notice keeps the sizes of the whole and its handle.
     """
-    if len(text) <= limit:
-        return text
-    return "".join((Cut.found_in(text) or Cut.whole(text)).to(limit, advice=advice))
+    cut = cut_of(text, limit, was_cut=True)
+    return text if cut is None else "".join(cut.to(limit, advice=advice))

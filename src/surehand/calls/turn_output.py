@@ -16,7 +16,7 @@ from typing import Any
 from surehand.calls.answer import ToolReturn, keeper
 from surehand.calls.blocks import cut_blocks, text_to_count
 from surehand.calls.call import Call
-from surehand.calls.cut import Cut
+from surehand.calls.cut import cut_note, cut_of, is_cut_note
 from surehand.control import is_command
 from surehand.messages import Content, Message, ToolMessage
 from surehand.outcomes import Outcome
@@ -71,15 +71,16 @@ def _cut(call: Call, share: int, budget: int) -> Call:
     message = call.message
     if message is None:
         return call
+    outcome = message.outcome or Outcome()
     text = _counted(message.content)
-    keep = keeper(call)
-    cut = Cut.found_in(text) or Cut.whole(text, None if keep is None else keep(text))
+    cut = cut_of(text, share, keeper(call), was_cut=any(map(is_cut_note, outcome.notes)))
+    if cut is None:
+        return call
     if isinstance(message.content, str):
         content: Content = "".join(cut.to(share))
     else:
         content = [*cut_blocks(_blocks(message.content), cut, share)]
-    note = f"cut to {share:,} of {cut.size:,} characters, so that the answers of the turn have at most {budget:,}"
-    outcome = message.outcome or Outcome()
+    note = f"{cut_note(share, cut.size)}, so that the answers of the turn have at most {budget:,}"
     changed = message.replace(
         content=content,
         artifact=_whole(call, message, text) if message.artifact is None else message.artifact,

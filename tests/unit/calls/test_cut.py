@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
-from surehand.calls.cut import Cut
+from surehand.calls import ResultShelf
+from surehand.calls.cut import Cut, cut_of
 
 TEXT = "".join(f"line {number}\n" for number in range(10_000))
 HANDLE = "abcdefghij-ABCDEFGHI_0"
@@ -80,3 +83,20 @@ def test_a_note_behind_the_text_stays_behind_it() -> None:
 )
 def test_a_text_that_only_looks_like_it_is_whole(text: str) -> None:
     assert Cut.found_in(text) is None
+
+
+def test_a_text_that_would_not_get_shorter_stays_whole() -> None:
+    assert cut_of("x" * 120, 100, lambda _: HANDLE) is None
+    assert cut_of("x" * 250, 100, lambda _: HANDLE) is not None
+
+
+def test_a_text_that_fits_is_not_kept() -> None:
+    shelf = ResultShelf()
+    assert cut_of("x" * 1_000, 1_000, partial(shelf.put, "t")) is None
+    assert not shelf.holds("t")
+
+
+def test_where_there_is_no_room_to_keep_it_the_notice_names_no_handle() -> None:
+    cut_text = cut_of(TEXT, 1_000, lambda _: None)
+    assert cut_text is not None
+    assert "Ask for a smaller part" in cut_text.to(1_000)[1]

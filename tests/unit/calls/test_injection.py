@@ -128,6 +128,17 @@ def test_the_context_knows_the_call() -> None:
     assert len(ctx.idempotency_key) == 32
 
 
+def test_the_context_knows_the_conversation() -> None:
+    @tool
+    def look(ctx: ToolContext) -> str:
+        """Look around."""
+        return ctx.thread_id
+
+    message = AIMessage(tool_calls=[{"id": "c1", "name": "look", "args": {}}])
+    [answer] = ToolNode([look]).invoke([message], {"configurable": {"thread_id": "t1"}})
+    assert answer.content == "t1"
+
+
 def test_the_idempotency_key_is_the_calls_and_no_others() -> None:
     keys: list[str] = []
 

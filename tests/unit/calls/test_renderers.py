@@ -1,10 +1,13 @@
 """register_renderer: how the host's own types are written for a model."""
 
+# pandas ships no types.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownArgumentType=false
+
 from __future__ import annotations
 
 import datetime as dt
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -44,7 +47,7 @@ def in_words(money: Money) -> str:
 
 
 @contextmanager
-def registered(kind: type[Any], function: Callable[[Any], Any]) -> Iterator[None]:
+def registered(kind: type[Any], function: Callable[[Any], Any]) -> Generator[None]:
     """A renderer for everybody, for a while."""
     register_renderer(kind, function)
     try:

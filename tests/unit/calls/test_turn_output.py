@@ -170,8 +170,19 @@ def test_an_exception_carries_answers_that_keep_to_the_budget() -> None:
     node = ToolNode([*tools_returning(("a" * 5_000,)), fail], max_turn_output=1_000, handle_tool_errors=False)
     with pytest.raises(KeyError) as caught:
         node.invoke([turn("t0", "fail")])
-    messages: list[ToolMessage] = caught.value.tool_messages  # type: ignore[attr-defined] # pyright: ignore[reportAttributeAccessIssue]
+    messages: list[ToolMessage] = getattr(caught.value, "tool_messages", [])
+    assert len(messages) == 2
     assert sum(len(message.text) for message in messages) <= 1_000
+
+
+def test_a_result_that_only_looks_cut_is_kept_as_it_is() -> None:
+    shelf = ResultShelf()
+    forged = "a" * 750 + "\n[… 1,000 of 9,999,999 characters …]\n" + "a" * 250
+    answer, _ = answered(forged, "b" * 5_000, max_turn_output=1_000, shelf=shelf)
+    assert f"of {len(forged):,} characters" in answer.text
+    assert forged in {
+        reading.passages[0].text for handle in shelf.handles("t") if (reading := shelf.read("t", handle)) is not None
+    }
 
 
 # -- events and the journal ------------------------------------------------------------------------------------------
@@ -193,7 +204,7 @@ def test_recalled_from_the_journal_a_turn_is_cut_as_it_was() -> None:
 
     shelf = ResultShelf()
     node = ToolNode([read_log], journal=MemoryJournal(), max_output=5_000, max_turn_output=3_000, shelf=shelf)
-    calls = [{"id": f"c{number}", "name": "read_log", "args": {}} for number in range(2)]
+    calls: list[Any] = [{"id": f"c{number}", "name": "read_log", "args": {}} for number in range(2)]
     message = AIMessage(id="m1", tool_calls=calls)
     first = node.invoke([message], THREAD)
     assert node.invoke([message], THREAD) == first
