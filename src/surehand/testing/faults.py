@@ -5,7 +5,8 @@
     node = ToolNode([faults.hang().on(search), faults.flaky(2).on(pay)], clock=FakeClock())
 
 A tool with a fault has the name, the schema and the options of the tool itself, so that everything else is as in
-production. Each fault counts the calls of each tool on its own; retries count as calls.
+production. Each fault counts the calls of each tool on its own; retries count as calls, and a tool with a process of
+its own begins anew in each.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import weakref
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, update_wrapper
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
 from surehand.errors import OptionError, ToolException
@@ -124,7 +125,9 @@ def _broken(body: Body, draw: _Draw) -> Body:
         result = act.strike(number) if act.astrike is None else await act.astrike(number)
         return await function(*args, **kwargs) if result is GO_ON else result
 
-    return replace(body, function=abroken if body.is_async else broken)
+    # A process of its own finds a body by its name: that of the function, where the broken tool stands in its place.
+    named = update_wrapper(abroken if body.is_async else broken, function, updated=())
+    return replace(body, function=named)
 
 
 def _as_text(injected: frozenset[str], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
@@ -317,6 +320,9 @@ class _Die(Fault):
 
 def die(how: Literal["exit", "kill"] = "kill", *, force: bool = False) -> Fault:
     """A body that ends its process at once, as a crash of native code or the system's memory killer does.
+
+    A process finds a tool by its function's name in its module, so the broken tool has to stand there in its place:
+    ``resize = faults.die().on(resize)``.
 
     Args:
         how: ``kill`` for SIGKILL, ``exit`` for ``os._exit``.
