@@ -22,12 +22,15 @@ if TYPE_CHECKING:
         CallJournal,
         CallKey,
         MemoryJournal,
+        Passage,
+        Reading,
         ResultCache,
         ResultShelf,
         SingleFlight,
         ToolCallMiddleware,
         ToolCallRequest,
         ToolReturn,
+        register_renderer,
     )
     from surehand.control import END, START, Command, RunConfig, Runtime, Send, current_runtime
     from surehand.errors import (
@@ -93,7 +96,7 @@ if TYPE_CHECKING:
     from surehand.policy import CircuitBreaker, Limits, NoProgress, RateLimit, RetryPolicy, Tell, ToolOptions
     from surehand.spec import InjectedState, InjectedStore, InjectedToolArg, InjectedToolCallId, ToolContext
     from surehand.stores import InMemoryStore, Store
-    from surehand.tools import BaseTool, Tool, prefixed, tool
+    from surehand.tools import BaseTool, Tool, prefixed, result_reader, tool
 
 __version__ = "0.1.0"
 
@@ -142,8 +145,10 @@ __all__ = [
     "Nudge",
     "OptionError",
     "Outcome",
+    "Passage",
     "ProcessDied",
     "RateLimit",
+    "Reading",
     "RemoteError",
     "RemoveMessage",
     "ResultCache",
@@ -190,7 +195,9 @@ __all__ = [
     "message_from_dict",
     "message_to_dict",
     "prefixed",
+    "register_renderer",
     "repair_transcript",
+    "result_reader",
     "run_tool_calls",
     "tool",
     "tools_condition",
@@ -200,8 +207,8 @@ __all__ = [
 _HOMES: Final = {
     "surehand.agent": "create_agent",
     "surehand.calls": (
-        "CallJournal CallKey MemoryJournal ResultCache ResultShelf SingleFlight ToolCallMiddleware ToolCallRequest "
-        "ToolReturn"
+        "CallJournal CallKey MemoryJournal Passage Reading ResultCache ResultShelf SingleFlight ToolCallMiddleware "
+        "ToolCallRequest ToolReturn register_renderer"
     ),
     "surehand.control": "Command END RunConfig Runtime START Send current_runtime",
     "surehand.errors": (
@@ -225,7 +232,7 @@ _HOMES: Final = {
     "surehand.policy": "CircuitBreaker Limits NoProgress RateLimit RetryPolicy Tell ToolOptions",
     "surehand.spec": "InjectedState InjectedStore InjectedToolArg InjectedToolCallId ToolContext",
     "surehand.stores": "InMemoryStore Store",
-    "surehand.tools": "BaseTool Tool prefixed tool",
+    "surehand.tools": "BaseTool Tool prefixed result_reader tool",
 }
 """Module -> the public names it holds. A name is imported when it is first asked for, so that a program that only runs
 tool calls does not pay for graphs, agents and models."""
