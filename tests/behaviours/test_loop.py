@@ -36,11 +36,11 @@ ADD = ("add", {"a": 1, "b": 2})
 
 
 def test_LOOP_03_a_futile_loop_ends_with_what_was_reached() -> None:
-    calls = [{"id": f"c{number}", "name": "add", "args": {"a": 1, "b": 2}} for number in range(5)]
+    calls = [{"id": f"c{number}", "name": "add", "args": {"a": number, "b": 2}} for number in range(5)]
     model = ScriptedModel([AIMessage(tool_calls=[call]) for call in calls])
     result = create_agent(model, [add], max_iterations=5).invoke("go")
     assert result["end_reason"] == "max_iterations"
-    assert [message.text for message in result["messages"] if isinstance(message, ToolMessage)][:4] == ["3"] * 4
+    assert [message.text for message in result["messages"] if isinstance(message, ToolMessage)][:4] == list("2345")
     assert check_transcript(result["messages"]) == []
 
 

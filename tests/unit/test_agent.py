@@ -105,7 +105,7 @@ def test_the_limit_counts_one_run_and_not_the_conversation() -> None:
 
 
 def test_many_turns_do_not_meet_the_graphs_own_limit() -> None:
-    replies = [asking(call(f"c{number}")) for number in range(59)]
+    replies = [asking(call(f"c{number}", a=number, b=1)) for number in range(59)]
     result = create_agent(ScriptedModel([*replies, "done"]), [add], max_iterations=60).invoke("hi")
     assert result["messages"][-1].text == "done"
 
@@ -247,7 +247,7 @@ def test_an_error_that_carries_a_state_of_its_own_keeps_it() -> None:
 
 
 def test_an_agent_inside_a_graph_keeps_its_own_limit() -> None:
-    replies = [asking(call(f"c{number}")) for number in range(24)]
+    replies = [asking(call(f"c{number}", a=number, b=1)) for number in range(24)]
     graph = StateGraph(MessagesState)
     graph.add_node("helper", create_agent(ScriptedModel([*replies, "done"]), [add]))
     graph.add_edge(START, "helper")

@@ -5,7 +5,7 @@ from surehand.calls.answer import ToolReturn
 from surehand.calls.breakers import Breakers
 from surehand.calls.budget import RetryBudget
 from surehand.calls.call import Approve, Call, Host, Turn, timeout_of
-from surehand.calls.guards import Guard
+from surehand.calls.guards import Guard, SpentLimit, spent_limit
 from surehand.calls.history import History, past_calls
 from surehand.calls.journal import CallJournal, CallKey, MemoryJournal
 from surehand.calls.middleware import AsyncRun, Middleware, Run, ToolCallMiddleware, ToolCallRequest, as_middleware
@@ -51,6 +51,7 @@ __all__ = [
     "RetryBudget",
     "Run",
     "SingleFlight",
+    "SpentLimit",
     "ToolCallMiddleware",
     "ToolCallRequest",
     "ToolReturn",
@@ -72,6 +73,7 @@ __all__ = [
     "run_turn",
     "run_turn_sync",
     "shorten",
+    "spent_limit",
     "timeout_of",
     "typed",
     "well_formed",

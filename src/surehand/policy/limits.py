@@ -35,7 +35,7 @@ class Limits:
     output_chars: int | None = None
     """How many characters of answers the model may be given before no further call starts; the turn that exceeds it is
     still answered in full."""
-    corrections: int | None = None
+    corrections: int | None = 10
     """After how many turns in a row that hold nothing but calls which could not be run (unreadable, unknown, invalid,
     cut off) an agent ends."""
 
