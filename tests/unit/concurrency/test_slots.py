@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import threading
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Hashable, Mapping
 from typing import Any
 
 import pytest
 
 from support.turns import Room
-from surehand.concurrency import Slots, run_sync, run_without_loop
+from surehand.concurrency import Held, Slots, run_sync, run_without_loop
 
 
 async def stay(slots: Slots, places: Mapping[str, int], room: Room, name: object = None) -> None:
@@ -198,17 +199,20 @@ def test_what_was_kept_for_a_cancelled_waiter_goes_to_the_next() -> None:
     assert len(slots) == 0
 
 
-def test_a_waiter_that_is_cancelled_in_the_moment_it_is_served_gives_its_place_on() -> None:
+@pytest.mark.parametrize("cancel_first", [True, False])
+def test_a_waiter_that_is_cancelled_in_the_moment_it_is_served_gives_its_place_on(*, cancel_first: bool) -> None:
     slots, order = Slots(), list[str]()
 
     async def main() -> None:
-        async with slots.hold({"a": 1}):
+        async with slots.hold({"a": 1}) as held:
             first = asyncio.ensure_future(wait_and_leave(slots, {"a": 1}, order, "first"))
             second = asyncio.ensure_future(wait_and_leave(slots, {"a": 1}, order, "second"))
             await settle()
-        first.cancel()
-        await second
-        assert first.cancelled()
+            acts: list[Callable[[], object]] = [first.cancel, held.release]
+            for act in acts if cancel_first else reversed(acts):
+                act()
+            await second
+            assert first.cancelled()
 
     asyncio.run(main())
     assert order == ["second"]
@@ -216,10 +220,9 @@ def test_a_waiter_that_is_cancelled_in_the_moment_it_is_served_gives_its_place_o
 
 
 def test_many_that_leave_the_line_do_not_pile_up_in_it() -> None:
-    slots = Slots()
+    slots, order = Slots(), list[str]()
 
-    async def main() -> list[str]:
-        order: list[str] = []
+    async def main() -> int:
         async with slots.hold({"a": 1}):
             last = asyncio.ensure_future(wait_and_leave(slots, {"a": 1}, order, "last"))
             for _ in range(200):
@@ -227,10 +230,43 @@ def test_many_that_leave_the_line_do_not_pile_up_in_it() -> None:
                 await settle()
                 passing.cancel()
                 await asyncio.wait([passing])
+            kept = sum(isinstance(item, Held) for item in gc.get_objects())
         await last
-        return order
+        return kept
 
-    assert asyncio.run(main()) == ["last"]
+    assert asyncio.run(main()) < 20
+    assert order == ["last"]
+
+
+def test_who_names_a_larger_capacity_does_not_pass_those_who_came_before() -> None:
+    slots, order = Slots(), list[str]()
+
+    async def main() -> None:
+        async with asyncio.TaskGroup() as tasks, slots.hold({"a": 1}):
+            tasks.create_task(wait_and_leave(slots, {"a": 1}, order, "first"))
+            await settle()
+            tasks.create_task(wait_and_leave(slots, {"a": 2}, order, "second"))
+            await settle()
+            assert order == []
+
+    asyncio.run(main())
+    assert order == ["first", "second"]
+
+
+def test_who_stood_behind_one_that_left_goes_on_if_there_is_room() -> None:
+    slots, order = Slots(), list[str]()
+
+    async def main() -> None:
+        async with slots.hold({"a": 1}):
+            first = asyncio.ensure_future(wait_and_leave(slots, {"a": 1}, order, "first"))
+            await settle()
+            second = asyncio.ensure_future(wait_and_leave(slots, {"a": 2}, order, "second"))
+            await settle()
+            first.cancel()
+            await asyncio.wait_for(second, 5)
+
+    asyncio.run(main())
+    assert order == ["second"]
 
 
 def test_a_body_that_raises_gives_its_places_back() -> None:
@@ -267,6 +303,21 @@ def test_to_release_what_was_never_entered_does_nothing() -> None:
     slots = Slots()
     slots.hold({"a": 1}).release()
     assert len(slots) == 0
+
+
+def test_to_release_what_still_waits_does_not_take_it_out_of_the_line() -> None:
+    slots = Slots()
+
+    async def main() -> bool:
+        waiting = slots.hold({"a": 1})
+        async with slots.hold({"a": 1}):
+            task = asyncio.ensure_future(waiting.take())
+            await settle()
+            waiting.release()
+        await asyncio.wait_for(task, 5)
+        return waiting.is_held
+
+    assert asyncio.run(main())
 
 
 def test_a_place_may_be_released_from_another_thread() -> None:
@@ -415,6 +466,15 @@ class Meddling(str):
         return super().__eq__(other)
 
 
+def meddling(name: str, act: Callable[[], object]) -> dict[Hashable, int]:
+    """One place of a key that acts whenever it is looked at, from now on."""
+    key = Meddling(name)
+    key.act = lambda: None
+    places: dict[Hashable, int] = {key: 1}
+    key.act = act
+    return places
+
+
 def test_places_may_come_back_in_the_midst_of_taking_others() -> None:
     slots, order = Slots(), list[str]()
 
@@ -422,15 +482,24 @@ def test_places_may_come_back_in_the_midst_of_taking_others() -> None:
         async with slots.hold({"a": 1}) as held:
             waiting = asyncio.ensure_future(wait_and_leave(slots, {"a": 1}, order, "waiting"))
             await settle()
-            key = Meddling("b")
-            key.act = lambda: None
-            places = {key: 1}
-            key.act = held.release
-            async with slots.hold(places):
+            async with slots.hold(meddling("b", held.release)):
                 await asyncio.wait_for(waiting, 5)
 
     asyncio.run(main())
     assert order == ["waiting"]
+    assert len(slots) == 0
+
+
+def test_places_may_come_back_in_the_midst_of_lining_up_for_them() -> None:
+    slots = Slots()
+
+    async def main() -> None:
+        async with slots.hold({"a": 1}) as held, asyncio.timeout(5):
+            both: dict[Hashable, int] = {"a": 1} | meddling("b", held.release)
+            async with slots.hold(both):
+                assert not held.is_held
+
+    asyncio.run(main())
     assert len(slots) == 0
 
 
