@@ -1,0 +1,36 @@
+"""Which processes are alive."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+__all__ = ["children", "is_alive", "soon"]
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; one that has ended and was not reaped yet does not."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    stat = Path(f"/proc/{pid}/stat")
+    return not (stat.exists() and stat.read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z")
+
+
+def children() -> list[int]:
+    """The processes that this one has started, those that were not reaped included; none where nobody can tell."""
+    tasks = Path("/proc/self/task")
+    if not (tasks / str(os.getpid()) / "children").exists():
+        return []
+    return [int(pid) for task in tasks.iterdir() for pid in (task / "children").read_text(encoding="utf-8").split()]
+
+
+def soon(is_so: Callable[[], bool], *, within: float) -> bool:
+    """Whether something comes to be so within so many seconds."""
+    end = time.monotonic() + within
+    while not (so := is_so()) and time.monotonic() < end:
+        time.sleep(0.01)
+    return so

@@ -1,0 +1,201 @@
+"""A function in a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import process_bodies as bodies
+from support.liveness import children, is_alive, soon
+from support.process_tools import double
+from surehand.concurrency import process_target, run_in_process
+from surehand.errors import ProcessDied, RemoteError, ToolDefinitionError, ToolException
+from surehand.policy import is_ambiguous, is_transient
+
+
+def run(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    return asyncio.run(run_in_process(process_target(function), args, **options))
+
+
+def raised(function: Callable[..., Any], *args: Any) -> BaseException:
+    with pytest.raises(BaseException) as caught:  # noqa: PT011 - the tests look at it
+        run(function, *args)
+    return caught.value
+
+
+def own(value: Any) -> Any:
+    """A function of this very module, which the import system does not find by its name."""
+    return [value, os.getpid()]
+
+
+def test_a_function_gets_its_arguments_and_returns_its_result() -> None:
+    value, pid = run(own, {"a": (1, b"\0", None)})
+    assert value == {"a": (1, b"\0", None)}
+    assert pid != os.getpid()
+
+
+def test_a_tool_stands_for_its_function_and_arguments_go_by_name_too() -> None:
+    assert asyncio.run(run_in_process(process_target(double.func), kwargs={"number": 4})) == 8
+
+
+def test_a_coroutine_is_run_to_its_end_and_large_values_pass() -> None:
+    large = "x" * 3_000_000
+    assert run(bodies.echo_async, large) == large
+
+
+@pytest.mark.parametrize(
+    ("function", "result"),
+    [(bodies.counting, [0, 1]), (bodies.counting_to, "up to 2"), (bodies.counting_async, [0, 1])],
+)
+def test_items_of_a_generator_are_sent_as_they_come(function: Callable[..., Iterator[int]], result: Any) -> None:
+    messages: list[Any] = []
+    assert run(function, 2, on_message=messages.append) == result
+    assert messages == [("item", 0), ("item", 1)]
+
+
+def test_a_generator_without_an_end_is_ended() -> None:
+    items = run(bodies.without_end, max_items=10)
+    assert next(items) == 0
+    assert list(items) == list(range(1, 11))
+
+
+def test_signs_of_life_come_after_the_start_and_in_order() -> None:
+    told: list[Any] = []
+    assert run(bodies.reporting, on_start=lambda: told.append("start"), on_message=told.append) == "ready"
+    assert told == ["start", ("heartbeat",), ("progress", {"done": 1})]
+
+
+def test_a_listener_that_fails_ends_the_process_and_is_heard_of() -> None:
+    def refuse(message: Any) -> None:
+        raise ValueError("listener")
+
+    with pytest.raises(ValueError, match="listener"):
+        run(bodies.without_end, on_message=refuse)
+    assert children() == []
+
+
+# -- exceptions ------------------------------------------------------------------------------------------------------
+
+
+def test_an_author_s_exception_comes_back_as_it_was_with_its_traceback_as_a_note() -> None:
+    error = raised(bodies.raising, "author")
+    assert isinstance(error, ToolException)
+    assert (str(error), error.retryable, error.retry_after) == ("busy", True, 2)
+    assert "process_bodies.py" in error.__notes__[0]
+
+
+def test_what_an_exception_was_raised_from_comes_with_it() -> None:
+    error = raised(bodies.raising, "cause")
+    assert isinstance(error, LookupError)
+    assert isinstance(error.__cause__, ConnectionResetError)
+    assert is_ambiguous(error)
+
+
+def test_an_exception_that_cannot_be_pickled_is_known_by_its_name_and_its_plain_values() -> None:
+    error = raised(bodies.raising, "refused")
+    assert isinstance(error, RemoteError)
+    assert (type(error).__name__, str(error)) == ("Refused", "refused with 503")
+    assert is_transient(error)
+    assert "Refused" in error.traceback_text
+
+
+@pytest.mark.parametrize(("how", "words"), [("exit", "exit code 7"), ("SIGSEGV", "SIGSEGV")])
+def test_a_process_that_dies_says_of_what(how: str, words: str) -> None:
+    error = raised(bodies.dying, how)
+    assert isinstance(error, ProcessDied)
+    assert words in str(error)
+
+
+def test_a_result_that_cannot_be_pickled_is_named() -> None:
+    error = raised(bodies.unpicklable)
+    assert isinstance(error, TypeError)
+    assert str(error).startswith("The result, <unlocked _thread.lock")
+
+
+def test_an_argument_that_cannot_be_pickled_is_named_and_nothing_starts() -> None:
+    with pytest.raises(ToolDefinitionError, match="'lock' cannot be taken to a process of its own"):
+        asyncio.run(run_in_process(process_target(bodies.echo), (1,), {"lock": threading.Lock()}))
+    with pytest.raises(ToolDefinitionError, match="'number 2' cannot"):
+        run(bodies.echo, 1, threading.Lock())
+
+
+# -- the end ---------------------------------------------------------------------------------------------------------
+
+
+def open_files() -> list[str]:
+    """The descriptors of this process; none where nobody can tell."""
+    folder = Path("/proc/self/fd")
+    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+
+
+def test_a_cancelled_body_is_killed_with_all_it_started_though_it_ignores_signals() -> None:
+    pids: list[int] = []
+    before = open_files()
+
+    async def cancel() -> float:
+        has_told = asyncio.Event()
+
+        def hear(message: tuple[Any, ...]) -> None:
+            pids.extend(message[1])
+            has_told.set()
+
+        task = asyncio.ensure_future(run_in_process(process_target(bodies.hanging), on_message=hear))
+        await has_told.wait()
+        began = time.monotonic()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return time.monotonic() - began
+
+    assert asyncio.run(cancel()) < 0.3
+    assert len(pids) == 2
+    assert soon(lambda: not any(map(is_alive, pids)), within=0.3)
+    assert children() == []  # no zombie either
+    assert open_files() == before
+
+
+def test_a_body_that_is_cancelled_before_its_process_is_up_leaves_nothing() -> None:
+    async def cancel() -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(run_in_process(process_target(bodies.echo)), 0.001)
+
+    asyncio.run(cancel())
+    assert soon(lambda: children() == [], within=1)
+
+
+def test_threads_that_a_body_leaves_behind_do_not_keep_its_process() -> None:
+    began = time.monotonic()
+    assert run(bodies.leaving_threads) == "done"
+    assert time.monotonic() - began < 10
+
+
+def test_what_a_body_prints_goes_where_the_program_s_own_output_goes(capfd: pytest.CaptureFixture[str]) -> None:
+    run(bodies.printing)
+    out, err = capfd.readouterr()
+    assert out == "to stdout\nraw\n"
+    assert err.endswith("to stderr\n")
+
+
+def test_many_run_at_once_from_several_loops() -> None:
+    results: list[int] = []
+
+    async def two(first: int) -> None:
+        target = process_target(bodies.echo)
+        async with asyncio.TaskGroup() as tasks:
+            started = [tasks.create_task(run_in_process(target, (number,))) for number in (first, first + 1)]
+        results.extend(task.result()[0][0] for task in started)
+
+    threads = [threading.Thread(target=asyncio.run, args=(two(first),)) for first in (0, 2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(results) == [0, 1, 2, 3]
+    assert children() == []
