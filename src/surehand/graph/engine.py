@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
-from surehand.concurrency import WorkersExhausted, finish_without_loop, run_in_thread, run_sync
+from surehand.concurrency import SYSTEM_CLOCK, WorkersExhausted, finish_without_loop, run_in_thread, run_sync
 from surehand.control import START, Command, RunConfig, Runtime, _runtime  # pyright: ignore[reportPrivateUsage] - the engine is what sets it
 from surehand.errors import GraphRecursionError, NodeError
 from surehand.graph.actions import Action, Call
@@ -52,8 +52,6 @@ class Settings:
     max_concurrency: int | None = None
     store: Any = None
     """For graphs that were compiled without one."""
-    elapsed: Callable[[], float] | None = None
-    """Seconds since the run began."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +85,7 @@ class Run:
         self._store = settings.store if plan.store is None else plan.store
         self._is_nested = is_nested
         self._shared: dict[Any, Any] = {}
+        self._began = SYSTEM_CLOCK.now()
         self.snapshot = Snapshot(step=-1, values=values, tasks=(ENTRY,))
         self.writes: list[Write] = []
         """Everything that nodes wrote, in order; kept for the graph around this one only."""
@@ -250,9 +249,13 @@ class Run:
             context=settings.context,
             emit=settings.emit,
             metadata={"graph": self._plan.name, "node": node, "step": step},
-            elapsed=settings.elapsed,
+            elapsed=self._elapsed,
             shared=self._shared,
         )
+
+    def _elapsed(self) -> float:
+        """Seconds since this run began; a graph that is a node counts from where it was entered."""
+        return SYSTEM_CLOCK.now() - self._began
 
     def _check_parent(self, update: Update) -> None:
         if update.for_parent and not self._is_nested:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
-from surehand.concurrency import SYSTEM_CLOCK
 from surehand.control import RunConfig
 from surehand.errors import OptionError
 from surehand.graph.engine import Settings
@@ -29,14 +28,12 @@ def read_settings(
     """
     entries = _entries_of(config)
     limit, width = entries.get("recursion_limit"), entries.get("max_concurrency")
-    started = SYSTEM_CLOCK.now()
     return Settings(
         config=cast("RunConfig", entries),
         context=context,
         emit=emit,
         recursion_limit=None if limit is None else count("recursion_limit", limit),
         max_concurrency=None if width is None else count("max_concurrency", width),
-        elapsed=lambda: SYSTEM_CLOCK.now() - started,
     )
 
 

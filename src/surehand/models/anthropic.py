@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Hashable, Mapping
+from collections.abc import AsyncGenerator, Hashable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -18,6 +18,7 @@ from surehand.models.connection import Connection
 from surehand.models.failures import Address, as_model_errors, bad_reply, checked_json, missing_key
 from surehand.models.nudge import Nudge
 from surehand.policy import count
+from surehand.shapes import items_of, mapping_of
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -140,9 +141,11 @@ class ChatAnthropic(BaseChatModel):
             "system": system,
             "messages": messages,
             "temperature": self._temperature,
-            "tools": [tool.to_anthropic() for tool in request.tools] or None,
+            "tools": [tool.to_anthropic() for tool in request.tools] or _called_before(messages) or None,
             "tool_choice": _written_choice(request, parallel=options.pop("parallel_tool_calls", None)),
         }
+        if own["tools"] and not request.tools:
+            own["tool_choice"] = {"type": "none"}
         return {**{name: value for name, value in own.items() if value is not None}, **options}
 
     def _key(self) -> Hashable:
@@ -177,6 +180,13 @@ class ChatAnthropic(BaseChatModel):
         with as_model_errors(AnthropicError, lambda: self._address(client)):
             client = await _clients.get(self._key(), self._made)
             yield client
+
+
+def _called_before(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The tools that a conversation has calls of, by name alone: without them the provider refuses the conversation."""
+    blocks = [block for message in messages for block in items_of(message["content"])]
+    names = dict.fromkeys(block["name"] for block in blocks if mapping_of(block).get("type") == "tool_use")
+    return [{"name": name, "input_schema": {"type": "object"}} for name in names]
 
 
 def _written_choice(request: ModelRequest, *, parallel: bool | None) -> dict[str, Any] | None:

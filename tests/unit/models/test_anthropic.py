@@ -62,6 +62,17 @@ def test_a_request_holds_what_the_model_was_built_with() -> None:
     assert [message["role"] for message in body["messages"]] == ["user"]
 
 
+def test_a_conversation_with_calls_names_their_tools_even_where_none_are_offered() -> None:
+    called = AIMessage(tool_calls=[{"id": "t1", "name": "add", "args": {"a": 2, "b": 3}}])
+    with provider_server([reply(), reply()]) as server:
+        model(server).invoke([HumanMessage("hi"), called, ToolMessage("5", tool_call_id="t1")])
+        model(server).invoke("hi")
+    asked, plain = server.requests
+    assert asked["tools"] == [{"name": "add", "input_schema": {"type": "object"}}]
+    assert asked["tool_choice"] == {"type": "none"}
+    assert not {"tools", "tool_choice"} & plain.keys()
+
+
 @pytest.mark.parametrize(
     ("choice", "written"),
     [
