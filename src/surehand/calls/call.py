@@ -147,7 +147,8 @@ class Turn:
         """What must not leave with a text about this call: everything that was injected into it."""
         injections = call.tool.spec.injections if call.tool is not None else ()
         read = tuple(self.reads.get(call.position, ()))
-        return Redactor(secret_texts(injections, call.values, state=self.state, context=self.context, read=read))
+        secrets = secret_texts(injections, call.values, state=self.state, context=self.context, read=read)
+        return Redactor(secrets, sent=call.arguments)
 
 
 def timeout_of(config: Mapping[str, Any] | None) -> float | Unset | None:

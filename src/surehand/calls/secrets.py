@@ -100,13 +100,13 @@ def _revealed(value: Any) -> Iterator[str]:
 
 def _revealed_in(value: Any) -> Iterator[str]:
     """The text of a ``SecretStr`` or the like."""
-    reveal = None if isinstance(value, _OPAQUE) else getattr(value, "get_secret_value", None)
-    if reveal is None:
+    if isinstance(value, _OPAQUE):
         return
+    text = ""
     with suppress(Exception):  # the value's own code
-        text = _as_text(reveal())
-        if len(text) >= MIN_WORD:
-            yield text
+        text = _as_text(value.get_secret_value())
+    if len(text) >= MIN_WORD:
+        yield text
 
 
 def _as_text(value: Any) -> str:

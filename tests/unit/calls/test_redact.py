@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -61,6 +62,43 @@ def test_a_secret_that_is_set_later_is_hidden_too(monkeypatch: pytest.MonkeyPatc
     assert "LATE_TOKEN" in os.environ
 
 
+def test_a_password_in_an_environments_url_is_hidden_wherever_it_stands() -> None:
+    redactor = Redactor(environ={"DATABASE_URL": "postgres://app:p%40ss-w0rd@db/main"})
+    assert redactor.text("auth failed for app with p@ss-w0rd, p%40ss-w0rd") == (
+        "auth failed for app with [redacted], [redacted]"
+    )
+
+
+def test_a_short_secret_is_hidden_as_a_word_and_a_very_short_one_not_at_all() -> None:
+    assert redacted("pin 4711, order 24711, no 47", "4711", "47") == "pin [redacted], order 24711, no 47"
+
+
+def test_the_secrets_are_gone_through_only_when_there_is_a_text() -> None:
+    def secrets() -> Iterator[str]:
+        raise AssertionError("looked for")
+        yield ""
+
+    assert Redactor(secrets(), environ=NO_ENVIRONMENT) is not None
+
+
+SENT = {"path": "/data/in/x.csv", "names": ["report.txt", "b"], "n": 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("no such file: '/data/in/x.csv'", "no such file: '/data/in/x.csv'"),
+        ("no such directory: /data/in", "no such directory: /data/in"),
+        ("no such file: /srv/app/files/report.txt", "no such file: [redacted]/report.txt"),
+        ("no such file: /srv/app/files/other.txt", "no such file: [redacted]"),
+        ("no such file: /srv/app/b", "no such file: [redacted]"),
+        ("password=/data/in/x.csv", "password=[redacted]"),
+    ],
+)
+def test_a_path_that_the_model_has_sent_is_not_hidden_from_it(text: str, expected: str) -> None:
+    assert Redactor(sent=SENT, environ=NO_ENVIRONMENT).text(text) == expected
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -72,7 +110,22 @@ def test_names_of_secrets_are_known(name: str) -> None:
     assert is_secret_name(name)
 
 
-@pytest.mark.parametrize("name", ["max_tokens", "PATH", "keyboard", "token_count", "author", "monkey", "tokenizer"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "primary_key",
+        "public_key",
+        "sort_key",
+        "cache_keys",
+        "max_tokens",
+        "PATH",
+        "keyboard",
+        "token_count",
+        "author",
+        "monkey",
+        "tokenizer",
+    ],
+)
 def test_names_that_only_look_like_it_are_no_secrets(name: str) -> None:
     assert not is_secret_name(name)
 
@@ -84,6 +137,23 @@ def test_names_that_only_look_like_it_are_no_secrets(name: str) -> None:
     ("text", "expected"),
     [
         ("pg://u:pw@h/db refused", "pg://[redacted]@h/db refused"),
+        ("AccountName=a;AccountKey=Zm9vYmFy==;Suffix=x", "AccountName=a;AccountKey=[redacted];Suffix=x"),
+        ("https://a.example/c?sv=2020&sig=a1B2%2Fd4%3D&se=2030", "https://a.example/c?sv=2020&sig=[redacted]&se=2030"),
+        ("GET https://x.example/b?X-Amz-Signature=deadbeef01", "GET https://x.example/b?X-Amz-Signature=[redacted]"),
+        ("403 for https://api.example.com/v1?key=AbCdEf123456789", "403 for https://api.example.com/v1?key=[redacted]"),
+        ("https://hooks.slack.com/services/T0/B0/XXXX", "https://hooks.slack.com/services/[redacted]"),
+        ("https://discord.com/api/webhooks/1234567890/ab-C", "https://discord.com/api/webhooks/[redacted]"),
+        ("Authorization: Token 9944b09199c6", "Authorization: [redacted]"),
+        ("authorization: Bearer letters_only", "authorization: [redacted]"),
+        ("headers: {'X-Api-Key': 'k-1234', 'Accept': '*/*'}", "headers: {'X-Api-Key': [redacted], 'Accept': '*/*'}"),
+        ("[(b'authorization', b'Bearer secretsecret')]", "[(b'authorization', b[redacted])]"),
+        ("Cookie: sid=38afes7a8; lang=de", "Cookie: [redacted]"),
+        ("password 'hunter2' rejected for bob", "password [redacted] rejected for bob"),
+        ("invalid token abcdef0123456789abcdef0123", "invalid token [redacted]"),
+        ("shpat_0123456789abcdef0123456789abcdef", "[redacted]"),
+        ("whsec_abcdefghijklmnop12345678", "[redacted]"),
+        ("bot123456789:AAE-abcdefghijklmnopqrstuvwxyz012345", "[redacted]"),
+        ("user:/root/x is missing", "user:[redacted] is missing"),
         ("postgresql://user:p/w@host/db", "postgresql://[redacted]@host/db"),
         ("https://ghp_x@github.com/a", "https://[redacted]@github.com/a"),
         ("Authorization: Bearer abc.def123456", "Authorization: Bearer [redacted]"),
@@ -132,7 +202,24 @@ def test_what_looks_like_a_secret_or_a_place_on_the_host_is_hidden(text: str, ex
         "basic authentication failed",
         "the token expired",
         "ratio 3/4 and a/b",
-        "0x1f is 31",
+        "0x1f is 31, error 0x80070005, colour 0xff00ff",
+        "order 3f2504e0-4f89-11d3-9a0c-0305e82c3301 is not known",
+        "commit 9fceb02d0ae598e95dc970b74767f19372d61af8 is not known",
+        "2026-03-01T12:00:00+01:00 is in the past",
+        "price 1,299.00 EUR is above the limit",
+        "report.pdf is no spreadsheet",
+        "token limit 4096 exceeded, max_tokens: 4096",
+        "password must be 8 characters",
+        "Unexpected token: '}' in JSON at position 5",
+        "key 'city' is missing; primary key: id; key=value pairs only",
+        "author: Smith, authority=high",
+        "signature: f(a, b)",
+        "GET /home/users/5: 404, POST /data/query: 500",
+        "~10/day and about ~3/4",
+        "sk-learn-contrib-imbalanced is a package, risk-assessment-final-version too",
+        "has_password=False, token=null, api_key: required, token: expired, auth: none",
+        "token_type: bearer",
+        "cookie: disabled",
         "column 'foo' does not exist at line 3",
         "Größe überschritten: 查询失败",
     ],
@@ -146,6 +233,19 @@ def test_what_a_model_needs_to_correct_itself_stays(text: str) -> None:
     [
         *("a", "a.", "/a", "://", "://a:", "eyJ", "eyJ-", "password=", "password='", "secret: ", "Bearer ", "/-", "~"),
         *("-----BEGIN A-----", "Traceback (most recent call last):\n ", 'File "', "C:\\", "x@", "0x", " /a/b.", "\\\\"),
+        *(
+            "sk-",
+            "sk-a",
+            "token a",
+            "password '",
+            "cookie=a=",
+            "'token', '",
+            "?key=",
+            "&a-sig=",
+            "12345678:AA",
+            "key 0a",
+        ),
+        *("authorization: Bearer x", "auth: b", "shared_access_", "GET /home/", "at 0x", "expected token: ", "A1"),
     ],
 )
 def test_a_megabyte_of_near_misses_takes_linear_time(piece: str) -> None:
@@ -221,6 +321,20 @@ def test_links_to_the_validators_documentation_are_left_out() -> None:
     with pytest.raises(ValueError, match="https://") as caught:
         Item.model_validate({"n": "x"})
     assert "https://" not in described(caught.value)
+
+
+def test_the_values_that_a_body_could_not_validate_are_not_told() -> None:
+    class Reply(BaseModel):
+        order: int
+        items: list[int]
+
+    with pytest.raises(ValueError, match="hunter2") as caught:
+        Reply.model_validate({"order": "hunter2", "items": [1, "x"]})
+    assert described(caught.value).splitlines() == [
+        "ValidationError: 2 validation errors for Reply",
+        "order: Input should be a valid integer, unable to parse string as an integer",
+        "items.1: Input should be a valid integer, unable to parse string as an integer",
+    ]
 
 
 def test_broken_text_in_a_message_is_made_well_formed() -> None:
