@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
-from surehand.dialects.blocks import anthropic_block
+from surehand.dialects.blocks import anthropic_answer_block, anthropic_block
 from surehand.dialects.streams import Reply
 from surehand.dialects.wire import (
     calls_in_order,
@@ -196,7 +196,7 @@ def _written_answer(message: ToolMessage) -> dict[str, Any]:
     if isinstance(message.content, str):
         content = clean_text(message.content) if message.content.strip() else NO_OUTPUT
     else:
-        content = [anthropic_block(block) for block in content_blocks(message.content)] or NO_OUTPUT
+        content = [anthropic_answer_block(block) for block in content_blocks(message.content)] or NO_OUTPUT
     written: dict[str, Any] = {
         "type": "tool_result",
         "tool_use_id": sendable_id(message.tool_call_id),

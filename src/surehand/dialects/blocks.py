@@ -1,20 +1,29 @@
-"""Texts and images in the block forms of several providers, each written in the form that another takes.
+"""Texts, images and files in the block forms of several providers, each written in the form that another takes.
 
-Blocks that are neither stay as they are: the provider that made them knows them.
+Blocks that are none stay as they are in what users and models say: the provider that made them knows them. In the
+answer to a call they come from a tool, which knows no provider; what cannot be carried there is told as text, because a
+block that a provider refuses would cost the whole request, and every later one.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from surehand.shapes import mapping_of
+from surehand.messages import text_of
+from surehand.shapes import items_of, mapping_of
 
-__all__ = ["anthropic_block", "openai_block"]
+__all__ = ["answer_text", "anthropic_answer_block", "anthropic_block", "openai_block"]
 
 _TEXTS: Final = frozenset({"input_text", "output_text"})
+_FILES: Final = frozenset({"file", "input_file"})
+_ANTHROPIC_ANSWERS: Final = frozenset({"text", "image", "document", "search_result"})
+"""What a ``tool_result`` of Anthropic's may hold."""
 _IMAGES: Final = frozenset({"image", "image_url", "input_image"})
+_PDF: Final = "application/pdf"
+"""The one kind of file whose bytes Anthropic takes."""
 _DEFAULT_KIND: Final = "image/png"
 
 
@@ -41,6 +50,27 @@ def anthropic_block(block: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "image", "source": source}
 
 
+def anthropic_answer_block(block: Mapping[str, Any]) -> dict[str, Any]:
+    """The block as a ``tool_result`` of Anthropic's takes it: a file as a document, what cannot be carried as text."""
+    written = _document(block) or anthropic_block(block)
+    has_source = written.get("type") != "image" or "source" in written
+    is_taken = written.get("type") in _ANTHROPIC_ANSWERS and has_source
+    return written if is_taken else {"type": "text", "text": answer_text(block)}
+
+
+def answer_text(block: Mapping[str, Any]) -> str:
+    """What a block says where only text is taken; one that says nothing is named, so that the model knows of it."""
+    if (text := text_of([dict(block)])) or block.get("type", "text") == "text":
+        return text
+    if block.get("type") == "json" and "json" in block:
+        return json.dumps(block["json"], ensure_ascii=False, default=str)
+    source = mapping_of(block.get("source"))
+    if isinstance(source.get("data"), str) and source.get("type") == "text":
+        return str(source["data"])
+    inner = text_of(items_of(block.get("content")))
+    return inner or f"(a block of type {block.get('type')} that cannot be shown here)"
+
+
 def openai_block(block: Mapping[str, Any]) -> dict[str, Any]:
     """The block as Chat Completions take it in a user's message."""
     if block.get("type") in _TEXTS:
@@ -64,6 +94,23 @@ def _image(block: Mapping[str, Any]) -> _Image | None:
     given: object = block.get("image_url")
     url: object = mapping_of(given).get("url") or given or source.get("url")
     return _from_url(url) if isinstance(url, str) and url else None
+
+
+def _document(block: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The file in OpenAI's or LangChain's spelling as a document; None where the block holds none."""
+    if block.get("type") not in _FILES:
+        return None
+    fields = mapping_of(block.get("file")) or block
+    head, comma, encoded = str(fields.get("file_data") or "").partition(";base64,")
+    kind = head.removeprefix("data:") if comma else fields.get("mime_type") or fields.get("mimeType")
+    data: object = encoded or fields.get("base64") or fields.get("data")
+    if isinstance(data, str) and kind == _PDF:
+        return {"type": "document", "source": {"type": "base64", "media_type": _PDF, "data": data}}
+    if isinstance(url := fields.get("url") or fields.get("file_url"), str):
+        return {"type": "document", "source": {"type": "url", "url": url}}
+    if isinstance(file_id := fields.get("file_id"), str):
+        return {"type": "document", "source": {"type": "file", "file_id": file_id}}
+    return None
 
 
 def _from_url(url: str) -> _Image:

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
-from surehand.dialects.blocks import openai_block
+from surehand.dialects.blocks import answer_text, openai_block
 from surehand.dialects.streams import Reply
 from surehand.dialects.wire import (
     clean,
@@ -201,14 +201,8 @@ def _answer_text(message: ToolMessage) -> str:
     """Answers are text only in this dialect; a block that is none is named, so that the model knows of it."""
     if isinstance(message.content, str):
         return clean_text(message.content) or NO_OUTPUT
-    texts = [text_of([block]) or _named(block) for block in message.content]
+    texts = [block if isinstance(block, str) else answer_text(block) for block in message.content]
     return clean_text("\n".join(text for text in texts if text)) or NO_OUTPUT
-
-
-def _named(block: str | dict[str, Any]) -> str:
-    if isinstance(block, str) or block.get("type", "text") == "text":
-        return ""
-    return f"(a block of type {block.get('type')} that cannot be shown here)"
 
 
 def write_answers(answers: Iterable[ToolMessage]) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from surehand.dialects.blocks import anthropic_block, openai_block
+from surehand.dialects.blocks import answer_text, anthropic_answer_block, anthropic_block, openai_block
 
 Block = dict[str, Any]
 
@@ -57,3 +57,58 @@ def test_anything_else_stays_as_it_is(block: Block) -> None:
 
 def test_image_without_a_kind_is_a_png() -> None:
     assert openai_block({"type": "image", "data": "aGk="})["image_url"]["url"] == "data:image/png;base64,aGk="
+
+
+# -- the answers to calls --------------------------------------------------------------------------------------------
+
+PDF: Block = {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "aGk="}}
+
+
+@pytest.mark.parametrize(
+    ("block", "written"),
+    [
+        ({"type": "text", "text": "a"}, {"type": "text", "text": "a"}),
+        (BYTES[0], BYTES[2]),
+        (PDF, PDF),
+        ({"type": "file", "base64": "aGk=", "mime_type": "application/pdf"}, PDF),
+        ({"type": "file", "file": {"file_data": "data:application/pdf;base64,aGk="}}, PDF),
+        ({"type": "input_file", "file_data": "data:application/pdf;base64,aGk="}, PDF),
+        (
+            {"type": "file", "url": "https://x/y.pdf"},
+            {"type": "document", "source": {"type": "url", "url": "https://x/y.pdf"}},
+        ),
+        ({"type": "file", "file_id": "f1"}, {"type": "document", "source": {"type": "file", "file_id": "f1"}}),
+        ({"type": "json", "json": {"é": 1}}, {"type": "text", "text": '{"é": 1}'}),
+    ],
+)
+def test_anthropic_takes_images_documents_and_text_in_an_answer(block: Block, written: Block) -> None:
+    assert anthropic_answer_block(block) == written
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "audio", "data": "AA=="},
+        {"type": "video", "url": "https://x/y.mp4"},
+        {"type": "image"},
+        {"type": "file", "base64": "aGk=", "mime_type": "application/zip"},
+    ],
+)
+def test_what_cannot_be_carried_in_an_answer_is_named(block: Block) -> None:
+    named = f"(a block of type {block['type']} that cannot be shown here)"
+    assert anthropic_answer_block(block) == {"type": "text", "text": named}
+    assert answer_text(block) == named
+
+
+@pytest.mark.parametrize(
+    ("block", "text"),
+    [
+        ({"type": "text", "text": "a"}, "a"),
+        ({"type": "text", "text": ""}, ""),
+        ({"type": "json", "json": [1, None]}, "[1, null]"),
+        ({"type": "document", "source": {"type": "text", "data": "the text"}}, "the text"),
+        ({"type": "search_result", "source": "s", "content": [{"type": "text", "text": "found"}]}, "found"),
+    ],
+)
+def test_where_only_text_is_taken_the_text_of_a_block_is_told(block: Block, text: str) -> None:
+    assert answer_text(block) == text
