@@ -11,11 +11,12 @@ from typing import Any, Final
 from surehand.calls.advice import advice_on
 from surehand.calls.call import Call
 from surehand.calls.causes import causes_of, has_author_words, kind_of, words_of
+from surehand.calls.redact import Redactor
 from surehand.calls.render import render_value
 from surehand.calls.rules import GOVERNED, as_exception, told
 from surehand.calls.text import MAX_LISTED, listed
 from surehand.calls.watch import OutOfTime
-from surehand.errors import ToolException
+from surehand.errors import Complaint, InvalidArguments, ToolException
 from surehand.outcomes import FailureKind, Outcome
 from surehand.policy import UNSET, ErrorRules, Unset
 
@@ -23,12 +24,30 @@ __all__ = ["classify", "failed", "governed", "internal", "misfit", "timed_out", 
 
 MAX_PARTIAL_OUTPUT: Final = 4_000
 """The most characters of what a failed body had produced that the model is told."""
+_HOSTS_RULES: Final = frozenset({"value_error", "assertion_error"})
+"""What pydantic calls a failure that a validator raised."""
 _ABOUT_ARGUMENTS: Final = frozenset({FailureKind.INVALID_ARGUMENTS, FailureKind.MALFORMED})
 
 
 def failed(call: Call, kind: FailureKind, text: str, *, error: BaseException | None = None) -> Call:
     """The call, ended by what the model did or by a limit: always answered."""
+    if isinstance(error, InvalidArguments) and any(map(_is_hosts_own, error.complaints)):
+        text = _cleaned(error, call.turn.redactor(call)).for_model()
     return _answered(call, Outcome(kind=kind, text=text, error=error, repairs=call.repairs))
+
+
+def _is_hosts_own(complaint: Complaint) -> bool:
+    """Whether a validator of the host's has worded the complaint: it may say more than how the arguments are wrong."""
+    return complaint.rule.partition(".")[0] in _HOSTS_RULES
+
+
+def _cleaned(error: InvalidArguments, redactor: Redactor) -> InvalidArguments:
+    """The same error, with the host's own words redacted."""
+    complaints = [
+        replace(complaint, problem=redactor.text(complaint.problem)) if _is_hosts_own(complaint) else complaint
+        for complaint in error.complaints
+    ]
+    return InvalidArguments(tool=error.tool, complaints=complaints, hint=error.hint)
 
 
 def _answered(call: Call, outcome: Outcome) -> Call:

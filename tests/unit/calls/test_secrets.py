@@ -111,7 +111,7 @@ def test_what_one_call_reads_is_no_secret_of_another() -> None:
         """Fail with a word."""
         raise ValueError(f"refused: {word}")
 
-    calls = [
+    calls: list[dict[str, Any]] = [
         {"id": "1", "name": "by_store", "args": {}},
         {"id": "2", "name": "by_chance", "args": {"word": SECRET}},
     ]
