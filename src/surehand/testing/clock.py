@@ -2,10 +2,11 @@
 
 Nothing waits for real. When all that is left to do is to wait, the clock jumps to the earliest moment somebody waits
 for. The hard part is to know that: a loop can be asked whether it has work, but a synchronous body runs on a thread,
-and Python does not say whether a thread computes or hangs. So the clock looks at the process from outside, several
-times in a row: was the clock used, was processor time used, was this very look on time, does a thread lack a core? Only
-a calm row is taken for waiting. What it cannot see is a wait that is real: for a network, a file, another process,
-``time.sleep``.
+and Python does not say whether a thread computes or hangs. So the clock looks at the process from outside, over some
+milliseconds: was the clock used, was processor time used, was the look itself on time, did the system give any thread
+the word? Only if nothing of that is so, all others wait. What it cannot see is that a wait is real: for a network, a
+file, another process, ``time.sleep``. Linux alone tells of its threads; a busy machine of another make may show calm
+where a thread only lacks a core.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ from surehand.policy import seconds as checked_seconds
 
 __all__ = ["FakeClock"]
 
-_LOOKS: Final = 5
-"""How many times in a row nothing may happen before the clock jumps."""
 _PATIENCE: Final = 200
 """After how many times ``autojump`` a clock jumps although something seems to happen: a hung body may burn its core."""
 _BUSY_SHARE: Final = 0.3
-"""The share of the time between two looks that a process at rest does not spend computing."""
+"""The share of a time that a process at rest does not spend computing."""
 _DEAD_WEIGHT: Final = 64
 """How many timers that were called off may be kept before they are cleared away."""
 _NEVER: Final = float("inf")
 _THREADS: Final = "/proc/self/task"
+_READY: Final = (b"R", b"D")
+"""The states of a thread that runs, could run, or waits for its memory."""
 _SLACK_SECONDS: Final = 0.002
 """How late a look may be before it tells that the machine is too busy to judge by."""
 
@@ -51,7 +52,8 @@ class FakeClock:
     None and move the clock by ``advance``.
 
     Args:
-        autojump: Real seconds without anything happening after which the clock jumps; None never jumps.
+        autojump: Real seconds without anything happening after which the clock jumps; None never jumps. In a program
+            that is never at rest it jumps after 200 times as long.
 
     Raises:
         OptionError: ``autojump`` is neither None nor a number of seconds above 0.
@@ -171,8 +173,13 @@ class FakeClock:
             self._watcher.start()
 
     def _jump_while_pending(self, autojump: float) -> None:
-        while self._has_pending():
-            self._jump(seen=_calm_state(self._state, autojump))
+        task = str(threading.get_native_id())
+        _watchers.add(task)
+        try:
+            while self._has_pending():
+                self._jump(seen=_calm_state(self._state, autojump))
+        finally:
+            _watchers.discard(task)
 
     def _has_pending(self) -> bool:
         with self._lock:
@@ -259,38 +266,45 @@ def _wake(woken: asyncio.Future[None]) -> None:
 
 def _calm_state(state: Callable[[], _State], autojump: float) -> _State:
     """Wait, for real, until nothing has happened for a while; the state in which that was so."""
-    pause = autojump / _LOOKS
     patience_ends = time.monotonic() + autojump * _PATIENCE
-    calm = 0
     while True:
-        before, computed, began = state(), time.process_time(), time.monotonic()
-        time.sleep(pause)
+        before, turns, computed, began = state(), _turns_of_threads(), time.process_time(), time.monotonic()
+        time.sleep(autojump)
         now = time.monotonic()
         took = now - began
-        was_on_time = took <= pause + _SLACK_SECONDS
+        was_on_time = took <= autojump + _SLACK_SECONDS
         was_at_rest = time.process_time() - computed <= took * _BUSY_SHARE
-        is_calm = was_on_time and was_at_rest and not before.is_handing and state() == before
-        calm = calm + 1 if is_calm else 0
-        if calm >= _LOOKS and not _is_any_thread_ready():
+        if was_on_time and was_at_rest and not before.is_handing and state() == before and _turns_of_threads() == turns:
             return before
         if now > patience_ends:
             return state()
 
 
-def _is_any_thread_ready() -> bool:
-    """Whether another thread could compute and only lacks a core; a system without ``/proc`` does not say."""
-    own = str(threading.get_native_id())
+def _turns_of_threads() -> list[tuple[str, object]]:
+    """How often the system has let each thread run; a thread that could run is like no other time.
+
+    A system without ``/proc`` does not say.
+    """
     try:
-        others = [task for task in os.listdir(_THREADS) if task != own]  # noqa: PTH208 - names, a thousand of them
+        tasks = os.listdir(_THREADS)  # noqa: PTH208 - names, perhaps a thousand
     except OSError:
-        return False
+        return []
+    return [(task, _turns(task)) for task in tasks if task not in _watchers]
+
+
+_watchers: set[str] = set()
+"""The threads that look whether others do something; they are no sign of anything."""
+
+
+def _turns(task: str) -> object:
     try:
-        return any(map(_is_ready, others))
-    except OSError:  # a thread has ended this very moment: something happens
-        return True
+        _, _, state = _file(task, "stat").rpartition(b") ")
+        *_, turns = _file(task, "schedstat").split()
+    except OSError:  # it has just ended, or this system does not count
+        return None
+    return object() if state[:1] in _READY else turns
 
 
-def _is_ready(task: str) -> bool:
-    with open(f"{_THREADS}/{task}/stat", "rb") as file:  # noqa: PTH123 - as above
-        _, _, state = file.read().rpartition(b") ")
-    return state.startswith(b"R")
+def _file(task: str, name: str) -> bytes:
+    with open(f"{_THREADS}/{task}/{name}", "rb") as file:  # noqa: PTH123 - a path object costs more than the file
+        return file.read()

@@ -191,11 +191,11 @@ def test_an_asynchronous_body_may_swallow_cancellations() -> None:
     broken = faults.hang(ignores=2).on(astock)
 
     async def main() -> int:
-        call = asyncio.ensure_future(broken.ainvoke({"article": "chair"}))
+        body = asyncio.ensure_future(broken.func(article="chair"))
         cancelled = 0
-        while not call.done():
+        while not body.done():
             await asyncio.sleep(0.001)
-            cancelled += call.cancel()
+            cancelled += body.cancel()
         return cancelled
 
     assert asyncio.run(main()) == 3
