@@ -65,6 +65,7 @@ def test_who_comes_first_starts_first() -> None:
 
     asyncio.run(main())
     assert order == [0, 1, 2, 3, 4, 5]
+    assert clock.sleeps == [5] * 5  # only the first in line looks at the clock: a crowd would be woken for every start
 
 
 @pytest.mark.parametrize("cancelled", [1, 2], ids=["who sleeps", "who stands behind"])
