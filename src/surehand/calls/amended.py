@@ -7,7 +7,9 @@ from typing import Any
 
 from surehand.calls.answer import answer, render
 from surehand.calls.call import Call
+from surehand.calls.cut import is_cut_note
 from surehand.calls.endings import classify, governed, internal
+from surehand.calls.render import render_value
 from surehand.concurrency import WorkersExhausted
 from surehand.control import is_command
 from surehand.errors import ApprovalRequired, InputError, ToolException
@@ -39,10 +41,18 @@ def amended(call: Call, result: Any, *, has_run: bool) -> Call:
     outcome = _outcome_of(result, call.repairs)
     if has_run and not (isinstance(result, ToolMessage) and result.outcome is not None):
         outcome = _with_times_of(call.outcome, outcome)
-    # Rendered as a success: the words about a failure are the message's own, not those of an outcome.
-    shown = render(_open(call, value=result, outcome=Outcome()))
-    ended = answer(shown._replace(outcome=outcome))
+    ended = answer(_shown(call, result)._replace(outcome=outcome))
     return ended if outcome.kind is None else ended._replace(value=None)
+
+
+def _shown(call: Call, result: Any) -> Call:
+    """The call with the result rendered: as a success, for the words about a failure are the message's own."""
+    opened = _open(call, value=result, outcome=Outcome())
+    if isinstance(result, ToolMessage) and result.outcome is not None and any(map(is_cut_note, result.outcome.notes)):
+        # It was cut to its size before, and a note was put on it perhaps; cut again, it would lose the way to the rest.
+        rendered = render_value(result.content, max_output=None)
+        return opened._replace(rendered=rendered._replace(artifact=result.artifact, has_artifact=True))
+    return render(opened)
 
 
 def broken(call: Call, error: BaseException, *, has_run: bool) -> Call:

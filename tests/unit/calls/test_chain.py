@@ -311,6 +311,24 @@ def test_what_a_middleware_returns_is_rendered_and_capped_like_a_result() -> Non
     assert answer.artifact == ["x" * 500]
 
 
+def test_a_note_on_a_result_that_was_cut_costs_it_nothing() -> None:
+    @tool
+    def long(number: int) -> str:
+        """Return much."""
+        return "x" * 1_000
+
+    checked = made(SYNC, same, lambda answer: answer.replace(content=f"{answer.text} (checked)"))
+    plain, noted = (
+        answer_of(ToolNode([long], max_output=400, middleware=middleware), one("long"))
+        for middleware in ([], [checked])
+    )
+    assert noted.content == f"{plain.text} (checked)"
+    assert noted.artifact == "x" * 1_000
+    assert noted.outcome is not None
+    assert plain.outcome is not None
+    assert noted.outcome.notes == plain.outcome.notes
+
+
 @kinds
 def test_a_command_of_the_tool_survives_another_answer(kind: str) -> None:
     @tool
