@@ -221,7 +221,8 @@ async def perform(call: Call) -> Call:
 
 async def finish(call: Call) -> Call:
     """Bring a call that is ready to its end, through the host's middleware."""
-    return end(await run_through(call, call.turn.host.middleware, perform, recheck=recheck))
+    middleware = call.turn.host.middleware
+    return end(await (run_through(call, middleware, perform, recheck=recheck) if middleware else perform(call)))
 
 
 def recheck(call: Call) -> Call:
