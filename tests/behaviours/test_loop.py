@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from typing import Any
 
 import pytest
 
-from surehand import AIMessage, HumanMessage, ModelError, ToolMessage, check_transcript, create_agent, tool
+from surehand import (
+    AIMessage,
+    HumanMessage,
+    Limits,
+    Message,
+    ModelError,
+    NoProgress,
+    ResultCache,
+    ToolMessage,
+    ToolNode,
+    check_transcript,
+    create_agent,
+    tool,
+)
 from surehand.errors import ScriptExhausted
-from surehand.testing import ScriptedModel
+from surehand.testing import FunctionModel, ScriptedModel
 
 
 @tool
@@ -26,13 +40,76 @@ def lookup(key: str) -> str:
     return f"value of {key}"
 
 
+_numbers = itertools.count()
+
+
 def asking(*calls: tuple[str, dict[str, Any]]) -> AIMessage:
-    return AIMessage(
-        tool_calls=[{"id": f"c{number}", "name": name, "args": args} for number, (name, args) in enumerate(calls)]
-    )
+    return AIMessage(tool_calls=[{"id": f"c{next(_numbers)}", "name": name, "args": args} for name, args in calls])
 
 
 ADD = ("add", {"a": 1, "b": 2})
+
+
+@tool
+def fail(x: int) -> str:
+    """Fail."""
+    raise ValueError(f"{x} is no good")
+
+
+def kinds(result: dict[str, Any]) -> list[str | None]:
+    outcomes = [message.outcome for message in result["messages"] if isinstance(message, ToolMessage)]
+    return [outcome.kind if outcome else None for outcome in outcomes]
+
+
+def test_LOOP_01_a_call_that_fails_again_and_again_is_corrected_in_words_then_refused_then_the_end() -> None:
+    model = FunctionModel(lambda messages: asking(("fail", {"x": 1})))
+    result = create_agent(model, [fail], max_iterations=1_000).invoke("go")
+    assert result["end_reason"] == "repeated_failure"
+    assert kinds(result) == ["exception"] * 4 + ["limit"] * 3
+    texts = [message.text for message in result["messages"] if isinstance(message, ToolMessage)]
+    assert "1 is no good" in texts[0]
+    assert "The same result as before: it has come 2 times now." in texts[1]
+    assert texts[4].startswith("The call was refused: with these arguments it has come to the same result 4 times")
+    assert check_transcript(result["messages"]) == []
+
+
+def test_LOOP_01_a_call_that_succeeds_again_and_again_is_no_progress() -> None:
+    @tool(read_only=True)
+    def look() -> str:
+        """Look."""
+        return "nothing new"
+
+    model = FunctionModel(lambda messages: asking(("look", {})))
+    result = create_agent(model, [look]).invoke("go")
+    assert result["end_reason"] == "no_progress"
+    assert kinds(result) == [None] * 4 + ["limit"] * 3
+
+
+def test_LOOP_01_a_model_that_heeds_the_words_goes_on() -> None:
+    def reply(messages: list[Message]) -> AIMessage | str:
+        return "I give up." if "The call was refused" in messages[-1].text else asking(("fail", {"x": 1}))
+
+    result = create_agent(FunctionModel(reply), [fail]).invoke("go")
+    assert (result["end_reason"], result["messages"][-1].text) == ("answer", "I give up.")
+
+
+def test_LOOP_01_the_numbers_are_the_hosts_to_choose() -> None:
+    model = FunctionModel(lambda messages: asking(("fail", {"x": 1})))
+    rule = NoProgress(warn_after=1, refuse_after=2, stop_after=1)
+    result = create_agent(model, [fail], no_progress=rule).invoke("go")
+    assert kinds(result) == ["exception"] * 2 + ["limit"]
+
+
+def test_LOOP_01_the_same_holds_in_a_loop_of_the_hosts_own() -> None:
+    node, ran = ToolNode([fail]), list[str | None]()
+    messages: list[Any] = [{"role": "user", "content": "go"}]
+    for number in range(6):
+        call = {"id": f"c{number}", "type": "function", "function": {"name": "fail", "arguments": '{"x": 1}'}}
+        messages.append({"role": "assistant", "content": "", "tool_calls": [call]})
+        answers = node.invoke(messages)
+        messages += answers
+        ran.append(answers[0]["content"])
+    assert [text is not None and text.startswith("The call was refused") for text in ran] == [False] * 4 + [True] * 2
 
 
 def test_LOOP_03_a_futile_loop_ends_with_what_was_reached() -> None:
@@ -42,6 +119,20 @@ def test_LOOP_03_a_futile_loop_ends_with_what_was_reached() -> None:
     assert result["end_reason"] == "max_iterations"
     assert [message.text for message in result["messages"] if isinstance(message, ToolMessage)][:4] == list("2345")
     assert check_transcript(result["messages"]) == []
+
+
+def test_LOOP_03_the_last_request_may_be_for_the_models_last_words() -> None:
+    def reply(messages: list[Message]) -> AIMessage | str:
+        number = len(messages)
+        return (
+            asking(("add", {"a": number, "b": 1}))
+            if not isinstance(messages[-1], HumanMessage) or number == 1
+            else "So far."
+        )
+
+    result = create_agent(FunctionModel(reply), [add], limits=Limits(calls=5)).invoke("go")
+    assert (result["end_reason"], result["messages"][-1].text) == ("max_calls", "So far.")
+    assert kinds(result) == [None] * 5
 
 
 def test_LOOP_05_a_direct_result_ends_the_loop() -> None:
@@ -80,6 +171,57 @@ def test_LOOP_08_a_forced_choice_is_for_the_first_request_only(choice: str) -> N
     create_agent(model, [add], tool_choice=choice).invoke("go")
     assert model.requests[0].tool_choice is not None
     assert model.requests[1].tool_choice is None
+
+
+@pytest.mark.parametrize("choice", ["add", "required"])
+def test_LOOP_09_at_the_limit_the_model_is_asked_once_more_without_tools(choice: str) -> None:
+    model = ScriptedModel([*(asking(("add", {"a": number, "b": 1})) for number in range(3)), "6 in all"])
+    result = create_agent(model, [add], tool_choice=choice, limits=Limits(calls=3)).invoke("go")
+    assert [request.tool_names for request in model.requests] == [("add",)] * 3 + [()]
+    assert model.requests[-1].tool_choice is None
+    assert "no tool can be called any more" in model.requests[-1][-1].text
+    assert (result["end_reason"], result["messages"][-1].text) == ("max_calls", "6 in all")
+
+
+def test_LOOP_09_a_model_that_goes_on_calling_is_answered_and_ended() -> None:
+    model = FunctionModel(lambda messages: asking(("add", {"a": len(messages), "b": 1})))
+    result = create_agent(model, [add], tool_choice="add", limits=Limits(calls=3)).invoke("go")
+    assert result["end_reason"] == "max_calls"
+    assert kinds(result) == [None] * 3 + ["limit"]
+    assert check_transcript(result["messages"]) == []
+
+
+def test_LOOP_09_the_words_for_the_last_request_are_not_kept() -> None:
+    model = ScriptedModel([asking(ADD), "3"])
+    result = create_agent(model, [add], limits=Limits(calls=1)).invoke("go")
+    assert [message.type for message in result["messages"]] == ["human", "ai", "tool", "ai"]
+
+
+def test_LOOP_10_of_a_turn_that_exceeds_the_limit_the_first_calls_run_and_the_others_are_answered() -> None:
+    ran: list[int] = []
+
+    @tool
+    def count(number: int) -> int:
+        """Count."""
+        ran.append(number)
+        return number
+
+    model = ScriptedModel([asking(*(("count", {"number": number}) for number in range(8))), "done"])
+    result = create_agent(model, [count], limits=Limits(calls=6)).invoke("go")
+    assert sorted(ran) == list(range(6))
+    assert kinds(result) == [None] * 6 + ["limit"] * 2
+    assert "the limit of 6 calls for this run is reached" in result["messages"][-2].text
+    assert (result["end_reason"], result["messages"][-1].text) == ("max_calls", "done")
+
+
+def test_LOOP_10_the_limit_holds_over_turns_and_for_a_conversation_that_was_stored() -> None:
+    first = ToolNode([add], limits=Limits(calls=6))
+    many = [("add", {"a": number, "b": 1}) for number in range(4)]
+    conversation: list[Any] = [HumanMessage("go"), asking(*many)]
+    conversation += first.invoke(conversation)
+    again = asking(*(("add", {"a": number, "b": 2}) for number in range(4)))
+    answers = ToolNode([add], limits=Limits(calls=6)).invoke([*conversation, again])  # another program's node
+    assert [answer.outcome.kind for answer in answers] == [None, None, "limit", "limit"]
 
 
 def test_LOOP_12_bad_arguments_are_told_to_the_model_which_corrects_them() -> None:
@@ -141,6 +283,72 @@ def test_LOOP_15_any_exception_of_a_model_carries_the_state() -> None:
         agent.invoke("go")
     state: Any = getattr(caught.value, "state", None)
     assert [message.type for message in state["messages"]] == ["human", "ai", "tool"]
+
+
+def test_LOOP_15_an_exception_of_a_tool_that_is_let_out_carries_the_turn_too() -> None:
+    model = ScriptedModel([asking(ADD), asking(ADD, ("fail", {"x": 1}))])
+    agent = create_agent(model, [add, fail], handle_tool_errors=False)
+    with pytest.raises(ValueError, match="no good") as caught:
+        agent.invoke("go")
+    state: Any = getattr(caught.value, "state", None)
+    assert [message.type for message in state["messages"]] == ["human", "ai", "tool", "ai", "tool", "tool"]
+    assert check_transcript(state["messages"]) == []
+
+
+def fetched() -> tuple[Any, list[str]]:
+    asked: list[str] = []
+
+    @tool(read_only=True)
+    def fetch(url: str) -> str:
+        """Fetch a page."""
+        asked.append(url)
+        if "down" in url:
+            raise ValueError("down")
+        return f"page {len(asked)}"
+
+    return fetch, asked
+
+
+def test_LOOP_16_a_cache_that_is_asked_for_pays_once_and_marks_what_came_from_it() -> None:
+    fetch, asked = fetched()
+    urls = ["u", "v", "w", "u"]
+    model = ScriptedModel([*(asking(("fetch", {"url": url})) for url in urls), "done"])
+    result = create_agent(model, [fetch], middleware=[ResultCache()]).invoke("go")
+    answers = [message for message in result["messages"] if isinstance(message, ToolMessage)]
+    assert asked == ["u", "v", "w"]
+    assert answers[3].text == answers[0].text
+    assert answers[3].outcome is not None
+    assert (answers[3].outcome.attempts, len(answers[3].outcome.notes)) == (0, 1)
+
+
+def test_LOOP_16_without_it_the_call_is_made_again() -> None:
+    fetch, asked = fetched()
+    model = ScriptedModel([asking(("fetch", {"url": "u"})), asking(("fetch", {"url": "u"})), "done"])
+    create_agent(model, [fetch]).invoke("go")
+    assert asked == ["u", "u"]
+
+
+def test_LOOP_16_failures_and_tools_that_write_are_not_kept() -> None:
+    fetch, asked = fetched()
+    wrote: list[str] = []
+
+    @tool(idempotent=True)
+    def write(text: str) -> str:
+        """Write."""
+        wrote.append(text)
+        return "written"
+
+    turn = [("fetch", {"url": "down"}), ("write", {"text": "a"})]
+    model = ScriptedModel([asking(*turn), asking(*turn), "done"])
+    create_agent(model, [fetch, write], middleware=[ResultCache()]).invoke("go")
+    assert (len(asked), len(wrote)) == (2, 2)
+
+
+def test_LOOP_16_what_comes_from_the_cache_uses_up_no_call() -> None:
+    fetch, _ = fetched()
+    model = ScriptedModel([*(asking(("fetch", {"url": url})) for url in ["u", "u", "v"]), "done"])
+    result = create_agent(model, [fetch], middleware=[ResultCache()], limits=Limits(calls=2)).invoke("go")
+    assert kinds(result) == [None] * 3
 
 
 def test_HIST_01_open_calls_of_a_loaded_history_are_closed_before_the_model_is_asked() -> None:
