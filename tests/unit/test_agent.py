@@ -1,24 +1,35 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
+import time
 from typing import Annotated, Any, cast
 
 import pytest
 
 from surehand import (
     AIMessage,
+    CircuitBreaker,
     HumanMessage,
     InjectedStore,
     InMemoryStore,
     InputError,
+    Limits,
+    Message,
     MessagesState,
     ModelError,
+    NoProgress,
     OptionError,
+    ResultShelf,
+    RetryPolicy,
     StateGraph,
     SystemMessage,
     ToolDefinitionError,
+    ToolException,
     ToolMessage,
+    ToolSetRequest,
+    check_transcript,
     create_agent,
     tool,
 )
@@ -266,6 +277,14 @@ def test_an_agent_inside_a_graph_keeps_its_own_limit() -> None:
         {"name": ""},
         {"name": 5},
         {"handle_tool_errors": None},
+        {"limits": 5},
+        {"limits": NoProgress()},
+        {"no_progress": 5},
+        {"retry_budget": -1, "tools": [add]},
+        {"fatal": 5, "tools": [add]},
+        {"groups": {"db": 1}, "tools": [add]},
+        {"middleware": [5]},
+        {"shelf": 5, "tools": [add]},
     ],
 )
 def test_an_option_of_an_agent_that_makes_no_sense_is_refused_by_name(options: dict[str, Any]) -> None:
@@ -277,3 +296,315 @@ def test_an_option_of_an_agent_that_makes_no_sense_is_refused_by_name(options: d
 def test_a_script_that_is_none_is_refused(replies: Any) -> None:
     with pytest.raises(OptionError, match=r"^replies="):
         ScriptedModel(replies)
+
+
+# What a run may use up
+
+
+def adding(count: int) -> FunctionModel:
+    """A model that calls as long as it is offered a tool, each time for other numbers, so many times a turn."""
+
+    def reply(messages: list[Message]) -> AIMessage | str:
+        if messages[-1].type == "human" and len(messages) > 1:
+            return "that is all"
+        number = len(messages)
+        return asking(*(call(f"c{number}_{n}", a=number, b=n) for n in range(count)))
+
+    return FunctionModel(reply)
+
+
+def outcomes(result: dict[str, Any]) -> list[Any]:
+    answers = [message for message in result["messages"] if isinstance(message, ToolMessage)]
+    return [answer.outcome.kind for answer in answers if answer.outcome is not None]
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        (Limits(turns=3), "max_iterations"),
+        (Limits(calls=4), "max_calls"),
+        (Limits(calls_per_tool=4), "max_calls"),
+        (Limits(seconds=0.02), "max_seconds"),
+        (Limits(output_chars=5), "max_output"),
+    ],
+)
+def test_each_limit_ends_the_run_in_words_with_a_reason_of_its_own(limits: Limits, reason: str) -> None:
+    @tool
+    def add(a: int, b: int) -> int:
+        """Add two numbers, slowly."""
+        time.sleep(0.01)
+        return a + b
+
+    result = create_agent(adding(2), [add], limits=limits).invoke("go")
+    assert result["end_reason"] == reason
+    assert check_transcript(result["messages"]) == []
+    assert (result["messages"][-1].text == "that is all") is (reason != "max_iterations")
+
+
+def test_no_limit_ends_nothing() -> None:
+    result = create_agent(ScriptedModel([asking(), "5"]), [add], limits=Limits(corrections=None)).invoke("hi")
+    assert result["end_reason"] == "answer"
+
+
+@pytest.mark.parametrize(("turns", "iterations"), [(2, 25), (5, 2)])
+def test_the_smaller_of_turns_and_iterations_holds(turns: int, iterations: int) -> None:
+    model = adding(1)
+    result = create_agent(model, [add], limits=Limits(turns=turns), max_iterations=iterations).invoke("hi")
+    assert (result["end_reason"], kinds(result).count("ai")) == ("max_iterations", 2)
+
+
+def test_when_turns_are_used_up_too_there_are_no_last_words() -> None:
+    result = create_agent(adding(4), [add], limits=Limits(calls=2), max_iterations=1).invoke("hi")
+    assert result["end_reason"] == "max_iterations"
+    assert kinds(result) == ["human", "ai"] + ["tool"] * 4
+
+
+def test_a_tool_that_was_called_often_enough_is_offered_no_longer() -> None:
+    @tool
+    def other() -> str:
+        """Do something else."""
+        return "done"
+
+    model = ScriptedModel([asking(), asking(call("c2", "other", x=1)), "5"])
+    create_agent(model, [add, other], limits=Limits(calls_per_tool=1)).invoke("hi")
+    assert [request.tool_names for request in model.requests] == [("add", "other"), ("other",), ()]
+
+
+def test_each_run_begins_with_all_it_may_use() -> None:
+    agent = create_agent(adding(2), [add], limits=Limits(calls=2))
+    first = agent.invoke("hi")
+    second = agent.invoke({"messages": [*first["messages"], HumanMessage("again")]})
+    assert outcomes(second) == [None] * 2
+    assert second["messages"][-1].text == "that is all"
+
+
+def test_an_agent_that_is_a_node_has_a_clock_of_its_own() -> None:
+    def wait(state: MessagesState) -> None:
+        time.sleep(0.03)
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("wait", wait)
+    graph.add_node("helper", create_agent(ScriptedModel([asking(), "5"]), [add], limits=Limits(seconds=0.02)))
+    graph.add_edge(START, "wait")
+    graph.add_edge("wait", "helper")
+    assert graph.compile().invoke("hi")["messages"][2].text == "5"
+
+
+def test_turns_that_hold_nothing_that_can_be_run_are_counted_and_not_their_calls() -> None:
+    wrong = call(name="nosuch")
+    model = ScriptedModel([*([asking(wrong, wrong, wrong)] * 9), asking(wrong, call("c9")), "5"])
+    result = create_agent(model, [add]).invoke("hi")
+    assert result["end_reason"] == "answer"
+
+
+@pytest.mark.parametrize(("limits", "turns"), [(None, 10), (Limits(calls=99), 10), (Limits(corrections=2), 2)])
+def test_too_many_of_them_in_a_row_end_the_run(limits: Limits | None, turns: int) -> None:
+    model = FunctionModel(lambda messages: asking(call(f"c{len(messages)}", a="x")))
+    result = create_agent(model, [add], limits=limits).invoke("hi")
+    assert result["end_reason"] == "corrections"
+    assert outcomes(result) == ["invalid_arguments"] * turns
+
+
+def test_an_agent_without_tools_is_kept_from_calling_for_ever_too() -> None:
+    model = FunctionModel(lambda messages: asking(call(f"c{len(messages)}")))
+    result = create_agent(model).invoke("hi")
+    assert (result["end_reason"], len(outcomes(result))) == ("corrections", 10)
+
+
+def test_without_the_guard_a_model_may_repeat_itself() -> None:
+    @tool(read_only=True)
+    def look() -> str:
+        """Look."""
+        return "the same"
+
+    model = FunctionModel(lambda messages: asking(call(f"c{len(messages)}", "look")))
+    result = create_agent(model, [look], no_progress=None).invoke("hi")
+    assert result["end_reason"] == "max_iterations"
+    assert outcomes(result)[:-1] == [None] * 24
+
+
+def test_a_refusal_beside_a_success_does_not_end_the_run() -> None:
+    @tool(read_only=True)
+    def look(key: int = 0) -> str:
+        """Look."""
+        return f"{key}"
+
+    def reply(messages: list[Message]) -> AIMessage:
+        number = len(messages)
+        return asking({"id": f"a{number}", "name": "look", "args": {}}, call(f"b{number}", "look", key=number))
+
+    result = create_agent(FunctionModel(reply), [look]).invoke("hi")
+    assert result["end_reason"] == "max_iterations"
+    assert outcomes(result).count("limit") == 20 + 2
+
+
+# What is offered
+
+
+def test_tools_may_be_computed_for_each_turn() -> None:
+    @tool
+    def later(x: int) -> int:
+        """Only later."""
+        return 10 * x
+
+    def tools_of(request: ToolSetRequest) -> list[Any]:
+        return [later] if len(request.state["messages"]) > 2 else [add]
+
+    model = ScriptedModel([asking(), asking(call("c2", "later", x=4)), "40"])
+    result = create_agent(model, tools_of).invoke("hi")
+    assert [request.tool_names for request in model.requests] == [("add",), ("later",), ("later",)]
+    assert [message.text for message in result["messages"] if isinstance(message, ToolMessage)] == ["5", "40"]
+
+
+def test_a_call_means_the_tool_that_was_offered() -> None:
+    def made(name: str) -> Any:
+        return tool("who")(lambda: name)
+
+    sets = iter([[made("first")], [made("second")], [made("third")]])
+    model = ScriptedModel([asking(call(name="who")), asking(call("c2", "who")), "done"])
+    result = create_agent(model, lambda request: next(sets), no_progress=None).invoke("hi")
+    answers = [message.text for message in result["messages"] if isinstance(message, ToolMessage)]
+    assert answers[0] == "first"
+
+
+def test_a_computed_tool_may_be_direct() -> None:
+    direct = tool("direct", return_direct=True)(lambda: "the answer")
+    result = create_agent(ScriptedModel([asking(call(name="direct"))]), lambda request: [direct]).invoke("hi")
+    assert (result["end_reason"], result["messages"][-1].text) == ("return_direct", "the answer")
+
+
+def test_a_choice_that_is_not_among_the_computed_tools_is_left_open() -> None:
+    model = ScriptedModel(["hello", "hello"])
+    create_agent(model, lambda request: [add], tool_choice="nosuch").invoke("hi")
+    create_agent(model, lambda request: [add], tool_choice="add").invoke("hi")
+    assert [request.tool_choice for request in model.requests] == [None, "add"]
+
+
+def test_what_a_function_of_tools_raises_gets_out_with_what_was_reached() -> None:
+    def tools_of(request: ToolSetRequest) -> list[Any]:
+        raise KeyError("user")
+
+    with pytest.raises(KeyError) as caught:
+        create_agent(ScriptedModel(["x"]), tools_of).invoke("hi")
+    state: Any = getattr(caught.value, "state", None)
+    assert [message.text for message in state["messages"]] == ["hi"]
+
+
+def test_the_model_is_bound_once_for_the_same_tools() -> None:
+    bound: list[tuple[str, ...]] = []
+
+    class Watched(ScriptedModel):
+        def bind_tools(self, tools: Any, **options: Any) -> Any:
+            bound.append(tuple(each.spec.name for each in tools))
+            return super().bind_tools(tools, **options)
+
+    replies = [reply for n in range(4) for reply in (asking(call(f"c{n}", a=n, b=n)), "done")]
+    agent = create_agent(Watched(replies), [add])
+    for _ in range(4):
+        agent.invoke("hi")
+    assert bound == [("add",)]
+
+
+def test_a_tool_that_keeps_failing_may_be_hidden() -> None:
+    @tool(circuit_breaker=CircuitBreaker(failures=1, hides_tool=True), retry=None)
+    def quote() -> str:
+        """Fail."""
+        raise ToolException("down")
+
+    model = ScriptedModel([asking(call(name="quote")), "sorry"])
+    create_agent(model, [add, quote]).invoke("hi")
+    assert [request.tool_names for request in model.requests] == [("add", "quote"), ("add",)]
+
+
+def test_a_long_result_can_be_read_on_with_a_tool_that_is_offered_from_then_on() -> None:
+    @tool(max_output=1_000)
+    def dump() -> str:
+        """Say a lot."""
+        return "".join(f"line {n}\n" for n in range(1_000))
+
+    def reply(messages: list[Message]) -> AIMessage | str:
+        if len(messages) == 1:
+            return asking(call(name="dump"))
+        found = re.search(r'handle="([^"]+)"', messages[-1].text)
+        return (
+            asking(call("c2", "read_tool_result", handle=found[1], contains="line 500")) if found else messages[-1].text
+        )
+
+    agent = create_agent(FunctionModel(reply), [dump])
+    result = agent.invoke("hi")
+    assert "line 500" in result["messages"][4].text
+
+
+def test_a_shelf_of_the_hosts_or_none_at_all() -> None:
+    @tool(max_output=500)
+    def dump() -> str:
+        """Say a lot."""
+        return "x" * 1_000
+
+    shelf = ResultShelf()
+    kept = ScriptedModel([asking(call(name="dump")), "ok"])
+    create_agent(kept, [dump], shelf=shelf).invoke("hi")
+    bare = ScriptedModel([asking(call(name="dump")), "ok"])
+    create_agent(bare, [dump], shelf=None).invoke("hi")
+    assert shelf.holds("")
+    assert (kept.requests[1].tool_names, bare.requests[1].tool_names) == (("dump", "read_tool_result"), ("dump",))
+
+
+# What is handed on to the node
+
+
+def test_a_fatal_exception_ends_the_run_with_what_was_reached() -> None:
+    class AuthError(Exception):
+        pass
+
+    @tool
+    def ask() -> str:
+        """Ask a service."""
+        raise AuthError("the key has expired")
+
+    with pytest.raises(AuthError) as caught:
+        create_agent(ScriptedModel([asking(call(name="ask"))]), [ask], fatal=AuthError).invoke("hi")
+    state: Any = getattr(caught.value, "state", None)
+    assert [message.type for message in state["messages"]] == ["human", "ai", "tool"]
+
+
+def test_middleware_runs_around_every_call() -> None:
+    async def double(request: Any, run: Any) -> Any:
+        answer = await run(request)
+        return answer.replace(content=answer.text * 2)
+
+    result = create_agent(ScriptedModel([asking(), "5"]), [add], middleware=[double]).invoke("hi")
+    assert result["messages"][2].text == "55"
+
+
+def test_groups_share_a_limit() -> None:
+    running, most = 0, 0
+
+    @tool(group="db", idempotent=True)
+    async def query(x: int) -> int:
+        """Ask the database."""
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.001)
+        running -= 1
+        return x
+
+    model = ScriptedModel([asking(*(call(f"c{n}", "query", x=n) for n in range(6))), "done"])
+    create_agent(model, [query], groups={"db": 2}).invoke("hi")
+    assert most == 2
+
+
+def test_retries_of_a_turn_share_a_budget() -> None:
+    tried = 0
+
+    @tool(retry=RetryPolicy(max_attempts=5, initial_interval=0.001))
+    def busy(x: int) -> str:
+        """Fail."""
+        nonlocal tried
+        tried += 1
+        raise ToolException("busy", retryable=True)
+
+    model = ScriptedModel([asking(call(name="busy", x=1), call("c2", "busy", x=2)), "sorry"])
+    create_agent(model, [busy], retry_budget=3).invoke("hi")
+    assert tried == 2 + 3
