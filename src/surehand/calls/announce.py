@@ -82,9 +82,10 @@ def _extra(call: Call) -> dict[str, Any]:
 def _class_and_place(error: BaseException) -> str:
     name = type(error).__qualname__
     leaves = leaf_errors(error, limit=_MOST_LEAVES)
-    if leaves[0] is not error:  # a group's own class says nothing
+    if leaves[0] is not error:  # a group's own class and place say nothing
         name += f"({', '.join(type(leaf).__qualname__ for leaf in leaves)})"
-    if error.__traceback__ is None:
+    trace = leaves[0].__traceback__ or error.__traceback__
+    if trace is None:
         return name
-    frame = traceback.extract_tb(error.__traceback__, limit=-1)[0]
+    frame = traceback.extract_tb(trace, limit=-1)[0]
     return f"{name} at {frame.filename}:{frame.lineno} in {frame.name}"
