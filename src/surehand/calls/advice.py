@@ -6,11 +6,13 @@ import math
 from typing import Final
 
 from surehand.calls.call import Call
+from surehand.errors import ProcessDied
 from surehand.policy import RetryPolicy, is_ambiguous, retry_after_of
 
-__all__ = ["IN_DOUBT", "advice_on"]
+__all__ = ["BROKEN_OFF", "IN_DOUBT", "advice_on"]
 
 IN_DOUBT: Final = "The request may have been sent before that, so it may have happened: find out before you call again."
+BROKEN_OFF: Final = "It may have happened in part: find out before you call again."
 _UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
 
@@ -23,13 +25,15 @@ def advice_on(call: Call, error: BaseException, *, is_authors: bool = False) -> 
         is_authors: Whether the failure is told in the words of the tool's author. Those stand alone, except where he
             asks for a wait that the retry policy does not grant.
     """
-    doubt = IN_DOUBT if not is_authors and _is_in_doubt(call, error) else ""
+    doubt = "" if is_authors or call.tool is None or call.tool.may_run_twice else _doubt(error)
     return " ".join(filter(None, (doubt, _wish(call, error, is_authors=is_authors))))
 
 
-def _is_in_doubt(call: Call, error: BaseException) -> bool:
-    """Whether the call may have had an effect that a second one would have again."""
-    return call.tool is not None and not call.tool.may_run_twice and is_ambiguous(error)
+def _doubt(error: BaseException) -> str:
+    """That the call may have had an effect, which a second one would have again."""
+    if isinstance(error, ProcessDied):
+        return BROKEN_OFF
+    return IN_DOUBT if is_ambiguous(error) else ""
 
 
 def _wish(call: Call, error: BaseException, *, is_authors: bool) -> str:

@@ -17,6 +17,7 @@ from itertools import chain
 from typing import Any, Final, TypeGuard
 
 from surehand.calls.announce import announce
+from surehand.calls.apart import run_apart
 from surehand.calls.call import Call
 from surehand.calls.forms import MAX_ITEMS
 from surehand.calls.injection import injected_values, report_progress
@@ -63,6 +64,8 @@ async def run_body(call: Call, attempt: int, signs: Signs, lose: Lose) -> Any:
     if call.turn.is_inline:
         return _here(call, run, signs, lose)
     watch = _watch(call, signs)
+    if call.tool.target is not None:
+        return await _finished(run_apart(call, attempt, signs, watch), signs, watch, lose)
     if not call.tool.spec.body.is_async:
         value = await _on_thread(call, run, watch)
     elif watch is None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from surehand.concurrency import ProcessTarget, process_target
 from surehand.errors import OptionError, ToolDefinitionError
 from surehand.policy import DEFAULT_OPTIONS, ErrorRules, RateLimit, ToolOptions
 from surehand.spec import ToolSpec, export_names, wire_name
@@ -35,6 +36,8 @@ class RegisteredTool:
     """Whether its calls may have to wait for one another."""
     needs_loop: bool
     """Whether its calls need an event loop even where they are called alone, from synchronous code."""
+    target: ProcessTarget | None = None
+    """Where a process of its own finds the function; None where it runs in this one."""
 
     @property
     def may_run_twice(self) -> bool:
@@ -51,7 +54,8 @@ class ToolTable:
         overrides: Options per tool name, stronger than the tool's own.
 
     Raises:
-        ToolDefinitionError: Two tools share a name, perhaps only in the form that providers are given.
+        ToolDefinitionError: Two tools share a name, perhaps only in the form that providers are given; or one is to
+            run in a process of its own, where its function would not be found.
         OptionError: An override names no tool of the table.
     """
 
@@ -138,6 +142,7 @@ def _registered(spec: ToolSpec, weakest: ToolOptions, override: ToolOptions) -> 
         injected=spec.body.reserved | {injection.parameter for injection in spec.body.injections},
         needs_place=needs_place,
         needs_loop=spec.body.is_async or needs_place or _is_watched_apart(options),
+        target=process_target(spec.body.function, tool=spec.name) if options.isolation == "process" else None,
     )
 
 

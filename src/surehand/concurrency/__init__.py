@@ -1,5 +1,6 @@
 """Where threads and event loops meet: the sync door, the worker threads, the places to run in, the clock."""
 
+from surehand.concurrency.child import send_heartbeat, send_progress
 from surehand.concurrency.clock import SYSTEM_CLOCK, Clock, Timer
 from surehand.concurrency.contexts import in_own_context
 from surehand.concurrency.doors import (
@@ -9,7 +10,7 @@ from surehand.concurrency.doors import (
     run_sync,
     run_without_loop,
 )
-from surehand.concurrency.processes import run_in_process
+from surehand.concurrency.processes import run_in_process, why_left_behind
 from surehand.concurrency.rate import RateWindow
 from surehand.concurrency.slots import Held, Slots
 from surehand.concurrency.targets import ProcessTarget, process_target
@@ -46,6 +47,9 @@ __all__ = [
     "run_in_time",
     "run_sync",
     "run_without_loop",
+    "send_heartbeat",
+    "send_progress",
     "when_started",
+    "why_left_behind",
     "workers",
 ]

@@ -39,10 +39,12 @@ from surehand.concurrency.targets import MAIN, ProcessTarget
 from surehand.concurrency.workers import WorkersExhausted
 from surehand.errors import ProcessDied, RemoteError, ToolDefinitionError
 
-__all__ = ["run_in_process"]
+__all__ = ["run_in_process", "why_left_behind"]
 
 MAX_PROCESSES: Final = max(8, 2 * (os.cpu_count() or 1))
 """How many functions may be in processes at a time; more wait. A process costs tens of megabytes."""
+START_SECONDS: Final = 60.0
+"""How long a child may take until its function is found: nothing else bounds the import of a module that hangs."""
 REAP_SECONDS: Final = 2.0
 """How long a cancelled caller waits for a child that was killed: the system may be slow to end it."""
 EXIT_SECONDS: Final = 1.0
@@ -135,6 +137,7 @@ class _Attendant:
         self._is_killed = False
         self._is_reaped = False
         self._room = threading.Semaphore(MAX_UNHEARD)
+        self._patience: asyncio.TimerHandle | None = None
         self._items: list[Any] = []
         self._result: Any = None
         self._error: BaseException | None = None
@@ -145,6 +148,7 @@ class _Attendant:
             threading.Thread(target=self._attend, name="surehand-process", daemon=True).start()
         except RuntimeError as error:
             raise WorkersExhausted from error
+        self._patience = self._loop.call_later(START_SECONDS, self._give_up)
         try:
             await self._ended
         except asyncio.CancelledError:
@@ -152,6 +156,7 @@ class _Attendant:
             await asyncio.wait([self._ended], timeout=REAP_SECONDS)
             raise
         finally:
+            self._patience.cancel()
             self.kill()
         if self._error is not None:
             raise self._error
@@ -163,6 +168,18 @@ class _Attendant:
             self._is_killed = True
             if self._process is not None and not self._is_reaped:
                 _kill(self._process)
+
+    def _give_up(self) -> None:
+        """End a child that does not find its function."""
+        self._end_with("unfit", f"its process was not ready within {START_SECONDS:g} seconds")
+        self.kill()
+
+    def _begin(self) -> None:
+        """The function is about to be called."""
+        if self._patience is not None:
+            self._patience.cancel()
+        if self._on_start is not None:
+            self._on_start()
 
     # -- on the thread
 
@@ -208,7 +225,7 @@ class _Attendant:
             kind, *rest = cast("Message", pickle.loads(frame))  # noqa: S301 - from our own child
             match kind:
                 case "started":
-                    self._pass_on(self._on_start)
+                    self._pass_on(self._begin)
                 case "heartbeat":
                     self._hand_on(("heartbeat",))
                 case "progress":
@@ -258,12 +275,11 @@ class _Attendant:
             pause = min(2 * pause, longest)
 
     def _hand_on(self, message: Message) -> None:
-        self._pass_on(None if self._on_message is None else partial(self._on_message, message))
+        if self._on_message is not None:
+            self._pass_on(partial(self._on_message, message))
 
-    def _pass_on(self, act: Callable[[], None] | None) -> None:
+    def _pass_on(self, act: Callable[[], None]) -> None:
         """Have the loop do something, in order; wait while it has too much to do."""
-        if act is None:
-            return
         while not self._room.acquire(timeout=_LOOK_SECONDS):
             if self._is_killed:
                 return
@@ -359,7 +375,7 @@ def _request(target: ProcessTarget, args: Sequence[Any], kwargs: dict[str, Any])
         packer.dump((tuple(args), kwargs))
     except Exception as error:
         named = {**{f"number {number}": value for number, value in enumerate(args, 1)}, **kwargs}
-        name = next((name for name, value in named.items() if not _is_sendable(value)), "?")
+        name = next((name for name, value in named.items() if why_left_behind(value) is not None), "?")
         raise ToolDefinitionError(
             tool=target.tool,
             problem=f"its argument {name!r} cannot be taken to a process of its own ({error})",
@@ -368,12 +384,13 @@ def _request(target: ProcessTarget, args: Sequence[Any], kwargs: dict[str, Any])
     return written.getvalue(), packer.has_main or target.module == MAIN
 
 
-def _is_sendable(value: Any) -> bool:
+def why_left_behind(value: Any) -> str | None:
+    """Why a value cannot be taken to another process; None for one that can."""
     try:
         pickle.dumps(value)
-    except Exception:  # noqa: BLE001 - the value's own code
-        return False
-    return True
+    except Exception as error:  # noqa: BLE001 - the value's own code
+        return str(error) or type(error).__name__
+    return None
 
 
 def _main_module() -> tuple[str | None, str | None]:
