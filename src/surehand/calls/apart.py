@@ -7,6 +7,7 @@ behind, and says so when the body reaches for it: most bodies that take a ToolCo
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any, Final, NoReturn
 
@@ -60,7 +61,23 @@ def _sendable(call: Call, value: Any) -> Any:
     if not issubclass(type(value), ToolContext):
         return value
     carried = {name: _carried(call, name, getattr(value, name)) for name in _CARRIED}
+    if value.deadline is not None:
+        carried["deadline"] = _FromNow(value.deadline - time.monotonic())
     return replace(value, on_progress=send_progress, on_heartbeat=send_heartbeat, **carried)
+
+
+class _FromNow:
+    """A time from now, which turns into a moment when a process unpickles it: there the time starts to count."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _moment, (self._seconds,)
+
+
+def _moment(seconds: float) -> float:
+    return time.monotonic() + seconds
 
 
 def _carried(call: Call, name: str, value: Any) -> Any:
