@@ -13,6 +13,7 @@ from surehand import AIMessage, Command, HumanMessage, ToolException, ToolMessag
 from surehand.events import CallFinished, CallProgressed, CallRetried, CallStarted, Event, LateResult
 from surehand.policy import RetryPolicy
 from surehand.spec import ToolContext
+from surehand.testing import FakeClock, faults
 
 variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="unset")
 
@@ -147,7 +148,7 @@ def test_events_tell_the_story_of_each_call_with_one_start_and_one_finish() -> N
 
 
 def test_the_result_of_a_given_up_body_is_announced_and_goes_nowhere() -> None:
-    release, announced = threading.Event(), threading.Event()
+    announced = threading.Event()
     late: list[Event] = []
 
     def listener(event: Event) -> None:
@@ -155,14 +156,10 @@ def test_the_result_of_a_given_up_body_is_announced_and_goes_nowhere() -> None:
             late.append(event)
             announced.set()
 
-    @tool(timeout=0.02)
-    def hang() -> str:
-        """Hang."""
-        release.wait(5)
-        return "late"
-
-    (answer,) = ToolNode([hang], listener=listener).invoke([_turn("hang")])
-    release.set()
+    hang = faults.hang()
+    node = ToolNode([hang.on(tool("hang")(lambda: "late"))], listener=listener, clock=FakeClock())
+    (answer,) = node.invoke([_turn("hang")])
+    hang.release()
     assert announced.wait(5)
     assert answer.outcome.kind == "timeout"
     assert [getattr(event, "value", None) for event in late] == ["late"]

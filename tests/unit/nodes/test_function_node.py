@@ -18,6 +18,7 @@ from surehand.errors import GraphDefinitionError, NodeError, OptionError, ToolEx
 from surehand.messages import AnyMessage, HumanMessage
 from surehand.nodes import FunctionNode
 from surehand.policy import RetryPolicy
+from surehand.testing import FakeClock
 
 
 class Shop(TypedDict):
@@ -34,21 +35,6 @@ class ShopRecord:
 class ShopModel(BaseModel):
     order: str = "U1"
     items: list[int] = [1]
-
-
-class Clock:
-    """Time that passes only in sleep."""
-
-    def __init__(self) -> None:
-        self.time = 0.0
-        self.sleeps: list[float] = []
-
-    def now(self) -> float:
-        return self.time
-
-    async def sleep(self, seconds: float) -> None:
-        self.time += seconds
-        self.sleeps.append(seconds)
 
 
 def node(fn: Callable[..., Any], **options: Any) -> FunctionNode:
@@ -362,7 +348,7 @@ def flaky(failures: int, error: Exception) -> Callable[..., Any]:
 
 
 def test_a_policy_runs_the_function_again() -> None:
-    clock = Clock()
+    clock = FakeClock()
     policy = RetryPolicy(max_attempts=3, initial_interval=1, backoff_factor=2, jitter=False)
     assert node(flaky(2, OSError("x")), retry=policy, clock=clock).invoke({"a": 1}) == {"ok": 1}
     assert clock.sleeps == [1, 2]
@@ -370,13 +356,13 @@ def test_a_policy_runs_the_function_again() -> None:
 
 def test_a_policy_ends_with_the_last_error() -> None:
     with pytest.raises(OSError, match="x"):
-        node(flaky(3, OSError("x")), retry=RetryPolicy(max_attempts=3), clock=Clock()).invoke({"a": 1})
+        node(flaky(3, OSError("x")), retry=RetryPolicy(max_attempts=3), clock=FakeClock()).invoke({"a": 1})
 
 
 @pytest.mark.parametrize("error", [TypeError("t"), KeyError("k"), ToolException("final")])
 def test_mistakes_and_final_failures_are_not_retried_unasked(error: Exception) -> None:
     with pytest.raises(type(error)):
-        node(flaky(1, error), retry=RetryPolicy(), clock=Clock()).invoke({"a": 1})
+        node(flaky(1, error), retry=RetryPolicy(), clock=FakeClock()).invoke({"a": 1})
 
 
 @pytest.mark.parametrize(
@@ -388,12 +374,12 @@ def test_mistakes_and_final_failures_are_not_retried_unasked(error: Exception) -
     ],
 )
 def test_retry_on_decides_what_is_retried(error: Exception, policy: RetryPolicy) -> None:
-    assert node(flaky(1, error), retry=policy, clock=Clock()).invoke({"a": 1}) == {"ok": 1}
+    assert node(flaky(1, error), retry=policy, clock=FakeClock()).invoke({"a": 1}) == {"ok": 1}
 
 
 def test_what_retry_on_does_not_name_is_not_retried() -> None:
     with pytest.raises(OSError, match="x"):
-        node(flaky(1, OSError("x")), retry=RetryPolicy(retry_on=KeyError), clock=Clock()).invoke({"a": 1})
+        node(flaky(1, OSError("x")), retry=RetryPolicy(retry_on=KeyError), clock=FakeClock()).invoke({"a": 1})
 
 
 class Refused(Exception):
@@ -402,19 +388,19 @@ class Refused(Exception):
 
 def test_what_was_refused_for_what_it_is_is_not_retried_unless_asked() -> None:
     with pytest.raises(Refused):
-        node(flaky(1, Refused()), retry=RetryPolicy(), clock=Clock()).invoke({"a": 1})
+        node(flaky(1, Refused()), retry=RetryPolicy(), clock=FakeClock()).invoke({"a": 1})
     for policy in (RetryPolicy(retry_on=Refused), RetryPolicy(transient=False)):
-        assert node(flaky(1, Refused()), retry=policy, clock=Clock()).invoke({"a": 1}) == {"ok": 1}
+        assert node(flaky(1, Refused()), retry=policy, clock=FakeClock()).invoke({"a": 1}) == {"ok": 1}
 
 
 def test_retry_on_names_all_that_is_retried_also_of_what_passes_by_itself() -> None:
     with pytest.raises(TimeoutError):
-        node(flaky(1, TimeoutError()), retry=RetryPolicy(retry_on=KeyError), clock=Clock()).invoke({"a": 1})
+        node(flaky(1, TimeoutError()), retry=RetryPolicy(retry_on=KeyError), clock=FakeClock()).invoke({"a": 1})
 
 
 def test_a_wish_for_a_longer_wait_than_the_policy_s_ends_the_attempts() -> None:
     error = ToolException("busy", retryable=True, retry_after=100)
-    clock = Clock()
+    clock = FakeClock()
     with pytest.raises(ToolException):
         node(flaky(1, error), retry=RetryPolicy(), clock=clock).invoke({"a": 1})
     assert node(flaky(1, error), retry=RetryPolicy(max_retry_after=100), clock=clock).invoke({"a": 1}) == {"ok": 1}
@@ -428,16 +414,16 @@ def test_a_broken_contract_is_never_retried() -> None:
         calls.append(a)
         return 3
 
-    failing(fn, {"a": 1}, retry=RetryPolicy(retry_on=Exception), clock=Clock())
+    failing(fn, {"a": 1}, retry=RetryPolicy(retry_on=Exception), clock=FakeClock())
     assert calls == [1]
 
 
 def test_no_attempt_starts_after_max_elapsed() -> None:
-    clock = Clock()
+    clock = FakeClock()
     policy = RetryPolicy(max_attempts=9, initial_interval=2, jitter=False, max_elapsed=5)
     with pytest.raises(OSError, match="x"):
         node(flaky(8, OSError("x")), retry=policy, clock=clock).invoke({"a": 1})
-    assert clock.time <= 5
+    assert clock.now() <= 5
 
 
 # -- sync and async --------------------------------------------------------------------------------------------------
