@@ -15,7 +15,7 @@ import pytest
 from support import process_bodies as bodies
 from support.liveness import children, is_alive, soon
 from support.process_tools import double
-from surehand.concurrency import process_target, run_in_process
+from surehand.concurrency import ProcessTarget, process_target, processes, run_in_process
 from surehand.errors import ProcessDied, RemoteError, ToolDefinitionError, ToolException
 from surehand.policy import is_ambiguous, is_transient
 
@@ -199,3 +199,21 @@ def test_many_run_at_once_from_several_loops() -> None:
         thread.join()
     assert sorted(results) == [0, 1, 2, 3]
     assert children() == []
+
+
+def test_a_module_that_hangs_while_it_is_imported_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "endless.py").write_text("import time\ntime.sleep(30)\ndef f(): ...\n", encoding="utf-8")
+    monkeypatch.setattr(processes, "START_SECONDS", 0.3)
+    target = ProcessTarget(tool="t", module="endless", qualname="f", file=str(tmp_path / "endless.py"))
+    with pytest.raises(ToolDefinitionError, match="its process was not ready within 0.3 seconds"):
+        asyncio.run(run_in_process(target))
+    assert children() == []
+
+
+def test_a_function_that_is_gone_by_then_is_missed_in_words(tmp_path: Path) -> None:
+    (tmp_path / "empty.py").write_text("", encoding="utf-8")
+    target = ProcessTarget(tool="t", module="empty", qualname="f", file=str(tmp_path / "empty.py"))
+    with pytest.raises(ToolDefinitionError, match="its process could not find it .AttributeError"):
+        asyncio.run(run_in_process(target))
