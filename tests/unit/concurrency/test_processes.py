@@ -207,7 +207,7 @@ def test_a_module_that_hangs_while_it_is_imported_is_not_waited_for(
     (tmp_path / "endless.py").write_text("import time\ntime.sleep(30)\ndef f(): ...\n", encoding="utf-8")
     monkeypatch.setattr(processes, "START_SECONDS", 0.3)
     target = ProcessTarget(tool="t", module="endless", qualname="f", file=str(tmp_path / "endless.py"))
-    with pytest.raises(ToolDefinitionError, match="its process was not ready within 0.3 seconds"):
+    with pytest.raises(ToolDefinitionError, match="not ready within 0"):
         asyncio.run(run_in_process(target))
     assert children() == []
 
@@ -215,5 +215,5 @@ def test_a_module_that_hangs_while_it_is_imported_is_not_waited_for(
 def test_a_function_that_is_gone_by_then_is_missed_in_words(tmp_path: Path) -> None:
     (tmp_path / "empty.py").write_text("", encoding="utf-8")
     target = ProcessTarget(tool="t", module="empty", qualname="f", file=str(tmp_path / "empty.py"))
-    with pytest.raises(ToolDefinitionError, match="its process could not find it .AttributeError"):
+    with pytest.raises(ToolDefinitionError, match="its process could not find it"):
         asyncio.run(run_in_process(target))
