@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -52,6 +52,7 @@ class ToolTable:
         specs: The tools.
         defaults: Options for tools that do not set them.
         overrides: Options per tool name, stronger than the tool's own.
+        unlisted: Names that no message mentions: tools that a model is only told of when it can use them.
 
     Raises:
         ToolDefinitionError: Two tools share a name, perhaps only in the form that providers are given; or one is to
@@ -65,6 +66,7 @@ class ToolTable:
         *,
         defaults: ToolOptions | None = None,
         overrides: Mapping[str, ToolOptions] | None = None,
+        unlisted: Collection[str] = (),
     ) -> None:
         weakest = (defaults or ToolOptions()).over(DEFAULT_OPTIONS)
         overrides = overrides or {}
@@ -79,6 +81,7 @@ class ToolTable:
         for name in overrides:
             if name not in self._tools:
                 raise OptionError(option="overrides", value=name, expected=f"one of the tools {self.listed()}")
+        self._listed = [name for name in self._tools if name not in unlisted]
         self._normal: dict[str, list[str]] = {}
         for name in self._tools:
             self._normal.setdefault(_normalised(name), []).append(name)
@@ -114,15 +117,15 @@ class ToolTable:
 
     def near(self, name: str) -> list[str]:
         """Up to three names that look like this one, the nearest first."""
-        by_normal = {_normalised(known): known for known in self._tools}
+        by_normal = {_normalised(known): known for known in self._listed}
         close = difflib.get_close_matches(_normalised(name[:64]), by_normal, n=_NEAR_NAMES, cutoff=0.6)
         return [by_normal[match] for match in close]
 
     def listed(self) -> str:
         """The registered names, at most twenty of them, for a message."""
-        if not self._tools:
+        names = self._listed
+        if not names:
             return "none"
-        names = list(self._tools)
         more = len(names) - _LISTED_NAMES
         return ", ".join(names[:_LISTED_NAMES]) + (f" and {more} more" if more > 0 else "")
 

@@ -139,8 +139,14 @@ class ToolSets:
         return self._set_of(tools, self._overrides)
 
     def _set_of(self, tools: tuple[BaseTool, ...], overrides: Mapping[str, ToolOptions]) -> ToolSet:
-        specs = [tool.spec for tool in (*tools, *self._own)]
-        return ToolSet(tools=tools, table=ToolTable(specs, defaults=self._defaults, overrides=overrides))
+        own = [tool.spec for tool in self._own]
+        table = ToolTable(
+            [*(tool.spec for tool in tools), *own],
+            defaults=self._defaults,
+            overrides=overrides,
+            unlisted=[spec.name for spec in own],
+        )
+        return ToolSet(tools=tools, table=table)
 
 
 async def _awaited(given: Any) -> Any:

@@ -229,6 +229,14 @@ def test_the_reader_of_long_results_is_offered_once_there_is_one_to_read() -> No
     assert offer(node, HumanMessage("hi"), thread_id="another") == ["long"]
 
 
+def test_the_reader_is_not_named_to_a_model_that_was_not_offered_it() -> None:
+    node = ToolNode([A], shelf=ResultShelf())
+    for name in ("read_result", "nothing"):
+        [answer] = node.invoke([turn(name)])
+        assert "read_tool_result" not in answer.text
+        assert "The tools are: a." in answer.text
+
+
 # --- what was offered, in a run ---------------------------------------------------------------------------------------
 
 
