@@ -77,11 +77,11 @@ class ToolTable:
                     tool=spec.name, problem="two tools have this name", remedy="Rename one of them, or leave it out."
                 )
             self._tools[spec.name] = _registered(spec, weakest, overrides.get(spec.name, ToolOptions()))
+        self._listed = [name for name in self._tools if name not in unlisted]
         export_names(self._tools)
         for name in overrides:
             if name not in self._tools:
                 raise OptionError(option="overrides", value=name, expected=f"one of the tools {self.listed()}")
-        self._listed = [name for name in self._tools if name not in unlisted]
         self._normal: dict[str, list[str]] = {}
         for name in self._tools:
             self._normal.setdefault(_normalised(name), []).append(name)
