@@ -11,6 +11,7 @@ from typing import Any, cast, get_args
 
 import pytest
 
+from support.dying_tools import resize, rotate, sharpen
 from support.programs import run_python
 from surehand import AIMessage, BaseTool, ToolContext, ToolException, ToolNode, create_agent, tool
 from surehand.errors import OptionError
@@ -326,6 +327,27 @@ def test_a_tool_with_a_process_of_its_own_may_die_unforced() -> None:
     alone = stock.with_config(isolation="process")
 
     assert faults.die().on(alone).spec.options == alone.spec.options
+
+
+def test_a_process_that_dies_costs_its_call_and_nothing_else() -> None:
+    calls = [
+        {"id": "c0", "name": "resize", "args": {"width": 3}},
+        {"id": "c1", "name": "stock", "args": {"article": "chair"}},
+        {"id": "c2", "name": "rotate", "args": {"degrees": 90}},
+    ]
+    answers = ToolNode([resize, stock, rotate]).invoke([AIMessage(tool_calls=calls)])
+
+    assert [answer.status for answer in answers] == ["error", "success", "error"]
+    assert "SIGKILL" in answers[0].content
+    assert "70" in answers[2].content
+
+
+def test_a_process_that_hangs_is_ended() -> None:
+    turn_of_one = [AIMessage(tool_calls=[{"id": "c0", "name": "sharpen", "args": {"times": 3}}])]
+    (answer,) = ToolNode([sharpen], overrides={"sharpen": {"timeout": 0.1}}).invoke(turn_of_one)
+
+    assert answer.outcome.kind == "timeout"
+    assert "It was stopped" in answer.content
 
 
 def contents(seed: int, **options: Any) -> list[str]:
