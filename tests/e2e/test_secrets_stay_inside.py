@@ -24,6 +24,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from pydantic import AfterValidator, BaseModel, SecretStr
 
+from support.secret_tools import PROCESS_SECRET, failing_apart
 from surehand import (
     AIMessage,
     InjectedState,
@@ -522,6 +523,11 @@ def an_exception_of_a_body_that_is_stopped(secret: str) -> Scene:
             raise ValueError(secret)
 
     return Scene(tool=work)
+
+
+@plant(PROCESS_SECRET)
+def an_exception_in_a_process_of_its_own(secret: str) -> Scene:
+    return Scene(tool=failing_apart, context={"who": secret[::-1]}, place="processes.py")
 
 
 # -- the host's own code ----------------------------------------------------------------------------------------------
