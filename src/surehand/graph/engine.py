@@ -18,8 +18,8 @@ import inspect
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar, cast
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeVar, cast
 
 from surehand.concurrency import SYSTEM_CLOCK, WorkersExhausted, finish_without_loop, run_in_thread, run_sync
 from surehand.control import START, Command, RunConfig, Runtime, _runtime  # pyright: ignore[reportPrivateUsage] - the engine is what sets it
@@ -54,8 +54,7 @@ class Settings:
     """For graphs that were compiled without one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """A run between two steps: all that it takes to go on."""
 
     step: int
@@ -63,12 +62,11 @@ class Snapshot:
     values: Values
     tasks: tuple[Task, ...]
     """What runs next; nothing at the end."""
-    arrived: Mapping[int, frozenset[str]] = field(default_factory=dict[int, frozenset[str]])
+    arrived: Mapping[int, frozenset[str]] = {}
     """By the position of a join: the sources it has seen so far."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Step(NamedTuple):
     """What one step did."""
 
     updates: tuple[Update, ...]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from surehand.control import END, START, Send
 from surehand.errors import RoutingError
@@ -22,8 +21,7 @@ WHOLE_STATE: Final = _WholeState()
 """The argument of a task that is given the state."""
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(NamedTuple):
     """One run of one node in the next step."""
 
     node: str

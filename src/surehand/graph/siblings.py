@@ -12,8 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from surehand.concurrency import in_own_context
 from surehand.errors import NodeError, shown
@@ -23,8 +22,7 @@ __all__ = ["Job", "run_together"]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job(Generic[T]):
+class Job(NamedTuple, Generic[T]):
     """One node's work in a step."""
 
     node: str

@@ -258,7 +258,9 @@ class ToolNode:
     def _offered(self, visit: Visit, tools: ToolSet) -> list[BaseTool]:
         if (offers := self._offers(visit)) is not None:
             offers.remember(tools, visit.conversation.given)
-        guard = _guard(self._host, tools.table, past_calls(visit.messages), visit.runtime)
+        guard = None
+        if self._host.limits is not None:
+            guard = _guard(self._host, tools.table, past_calls(visit.messages), visit.runtime)
         if guard is not None and guard.spent() is not None:
             return []
         offered = [tool for tool in tools.tools if can_be_called(tool.spec.name, tools.table, self._host, guard)]
