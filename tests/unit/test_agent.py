@@ -35,7 +35,7 @@ from surehand import (
 )
 from surehand.control import END, START
 from surehand.events import CallFinished
-from surehand.testing import FunctionModel, ScriptedModel, record_events
+from surehand.testing import FakeClock, FunctionModel, ScriptedModel, faults, record_events
 
 
 @tool
@@ -608,3 +608,16 @@ def test_retries_of_a_turn_share_a_budget() -> None:
     model = ScriptedModel([asking(call(name="busy", x=1), call("c2", "busy", x=2)), "sorry"])
     create_agent(model, [busy], retry_budget=3).invoke("hi")
     assert tried == 2 + 3
+
+
+def test_the_tools_of_an_agent_keep_the_time_of_the_clock_it_is_given() -> None:
+    clock = FakeClock()
+
+    @tool
+    async def wait() -> str:
+        """Wait."""
+        return "waited"
+
+    model = ScriptedModel([asking(call(name="wait")), "It hangs."])
+    state = create_agent(model, [faults.hang().on(wait)], clock=clock).invoke("hi")
+    assert (state["messages"][-2].outcome.kind, clock.now()) == ("timeout", 300)
