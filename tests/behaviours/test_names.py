@@ -249,6 +249,24 @@ def test_NAME_11_a_tool_that_is_gone_is_called_gone() -> None:
     assert "no longer available" not in never.text
 
 
+def test_NAME_11_an_agent_runs_what_it_offered() -> None:
+    catalogue = Catalogue("search", "send")
+    told: list[list[str]] = []
+
+    def changing(request: ToolSetRequest) -> list[Tool]:
+        tools = catalogue(request)
+        told.append([each.spec.name for each in tools])
+        catalogue.tools.pop("send", None)
+        return tools
+
+    model = ScriptedModel([turn("send"), turn("send"), AIMessage("done")])
+    result = create_agent(model, changing).invoke({"messages": "go"})
+    answers = [message for message in result["messages"] if isinstance(message, ToolMessage)]
+    assert told == [["search", "send"], ["search"], ["search"]]
+    assert answers[0].content == "send ran"
+    assert "no longer available" in answers[1].text
+
+
 def test_NAME_11_a_tool_that_answered_earlier_in_the_conversation_is_called_gone_too() -> None:
     history = [HumanMessage("hi"), turn("send"), ToolMessage("send ran", tool_call_id="c0", name="send")]
     [answer] = ToolNode([answering("search")]).invoke([*history, turn("send")])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from typing import Annotated, Any, Literal, TypedDict, assert_type
 
 from pydantic import BaseModel
@@ -26,22 +26,27 @@ from surehand import (
     MessagesState,
     ModelRetry,
     Outcome,
+    ResultCache,
     RetryPolicy,
     Send,
+    SingleFlight,
     StateGraph,
     SystemMessage,
     Tool,
     ToolCall,
+    ToolCallRequest,
     ToolContext,
     ToolException,
     ToolMessage,
     ToolNode,
+    ToolSetRequest,
     ValidationNode,
     add_messages,
     check_transcript,
     convert_to_messages,
     create_agent,
     init_chat_model,
+    prefixed,
     repair_transcript,
     run_tool_calls,
     tool,
@@ -243,6 +248,37 @@ compiled = graph.compile(store=InMemoryStore())
 result: dict[str, Any] = compiled.invoke({"items": ["tea"]}, {"recursion_limit": 5})
 picture: str = compiled.draw_mermaid()
 chat_graph = StateGraph(MessagesState)
+
+# --- middlewares and tool sets ----------------------------------------------------------------------------------------
+
+
+def audited(request: ToolCallRequest, run: Callable[[ToolCallRequest], ToolMessage]) -> ToolMessage:
+    """A synchronous middleware."""
+    return run(request.override(args={"a": 1}))
+
+
+async def timed(request: ToolCallRequest, run: Callable[[ToolCallRequest], Awaitable[ToolMessage]]) -> ToolMessage:
+    """An asynchronous one."""
+    return await run(request)
+
+
+class Policy:
+    """One with a method."""
+
+    def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage]) -> str:
+        """A text is an answer too."""
+        return handler(request).text
+
+
+async def tools_for(request: ToolSetRequest) -> list[Tool]:
+    """The tools of a turn."""
+    return [add] if request.thread_id else []
+
+
+wrapped = ToolNode([add], middleware=[audited, timed, Policy(), ResultCache(ttl=60), SingleFlight()])
+assert_type(wrapped.offered([HumanMessage("Hi")]), list[BaseTool])
+ToolNode(tools_for, middleware=[lambda request, run: run(request)])
+ToolNode([*prefixed("math", [add])])
 
 # --- models and agents ------------------------------------------------------------------------------------------------
 

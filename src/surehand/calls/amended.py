@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
 from surehand.calls.answer import answer, render
 from surehand.calls.call import Call
 from surehand.calls.cut import is_cut_note
-from surehand.calls.endings import classify, governed, internal
+from surehand.calls.endings import classify, failed, governed, internal
 from surehand.calls.render import render_value
 from surehand.concurrency import WorkersExhausted
 from surehand.control import is_command
@@ -58,7 +59,9 @@ def _shown(call: Call, result: Any) -> Call:
 def broken(call: Call, error: BaseException, *, has_run: bool) -> Call:
     """The call, ended by a middleware's exception: in its words where they are meant for the model."""
     fallen = _open(call, command=None)
-    if isinstance(error, ToolException | ApprovalRequired | WorkersExhausted):
+    if isinstance(error, asyncio.CancelledError):  # raised, it would look like a cancellation of the caller's
+        ended = failed(fallen, FailureKind.CANCELLED, "The call was cancelled by the application.")
+    elif isinstance(error, ToolException | ApprovalRequired | WorkersExhausted):
         ended = governed(fallen, classify(fallen, error))
     else:
         what = (

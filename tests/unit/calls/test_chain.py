@@ -567,16 +567,17 @@ def test_what_a_middleware_catches_is_not_raised() -> None:
     assert answer_of(node, one("fail")).content == "Tool error: no"
 
 
-def test_a_middleware_that_cancels_itself_fails_that_call_alone() -> None:
+@pytest.mark.parametrize("handle_tool_errors", [True, False])
+def test_a_middleware_that_cancels_itself_fails_that_call_alone(*, handle_tool_errors: bool) -> None:
     async def stop(request: Any, run: Any) -> Any:
         if request.arguments.number == 1:
             raise asyncio.CancelledError
         return await run(request)
 
-    node = ToolNode([double], middleware=[stop])
+    node = ToolNode([double], middleware=[stop], handle_tool_errors=handle_tool_errors)
     first, second = run_async(node, [turn(("double", {"number": 1}), ("double", {"number": 2}))])
     assert first.outcome is not None
-    assert first.outcome.kind is FailureKind.INTERNAL
+    assert first.outcome.kind is FailureKind.CANCELLED
     assert second.content == "4"
 
 
