@@ -18,10 +18,11 @@ from surehand.callables import name_of
 from surehand.calls.announce import announce, log_attempt, log_fault
 from surehand.calls.bodies import gets_through, is_cancelled_from_outside, run_body, signs_of
 from surehand.calls.call import Call
-from surehand.calls.endings import classify, failed, governed, internal, misfit, timed_out, with_partial_output
-from surehand.calls.places import in_place, places_of
+from surehand.calls.endings import classify, governed, internal, misfit, timed_out, with_partial_output
+from surehand.calls.places import Places, in_place, places_of
 from surehand.calls.redact import leaf_errors
 from surehand.calls.rules import attempt_words
+from surehand.calls.table import RegisteredTool
 from surehand.calls.typed import typed
 from surehand.calls.watch import OutOfTime, Signs
 from surehand.concurrency import run_sync
@@ -39,26 +40,30 @@ async def attempt(call: Call) -> Call:
     """Run the call's body, when there is room for it, until it succeeds or may not be tried again."""
     if call.tool is None:
         return call
-    queued = call.turn.host.clock.now()
-    if not call.tool.needs_place and call.turn.max_concurrency is None:
-        return await _Stay(call, queued).run()
+    needs_place = call.tool.needs_place or call.turn.max_concurrency is not None
     try:
-        places = places_of(call)
+        places = places_of(call) if needs_place else None
     except Exception as error:  # noqa: BLE001 - the host's own function of the arguments
         return internal(call, f"What {call.name!r} needs for itself could not be decided", error)
-    async with in_place(call, places):
-        return await _Stay(call, queued).run()
+    return await _Stay(call, call.tool, places, call.turn.host.clock.now()).run()
 
 
 @dataclass(slots=True)
 class _Stay:
-    """One call while it may run: its attempts, until one is the last."""
+    """One call while it may run: its attempts, until one is the last.
+
+    Its places are held while a body runs, and not while it waits for the next attempt.
+    """
 
     call: Call
+    tool: RegisteredTool
+    places: Places | None
+    """What it needs room in; None for nothing."""
     queued: float
-    started: float = 0.0
+    started: float | None = None
+    """When the first attempt could begin; None before."""
     number: int = 0
-    """Of the attempt that is running, from 1."""
+    """Of the attempt that is running, from 1; 0 for a call that its tool's circuit breaker did not let through."""
     errors: list[str] = field(default_factory=list[str])
     """What the attempts before failed with."""
 
@@ -69,17 +74,13 @@ class _Stay:
 
     async def run(self) -> Call:
         """The call as it ended."""
-        breakers = self.call.turn.host.breakers
-        verdict = True if breakers is None or self.call.tool is None else breakers.admits(self.call.tool)
-        if verdict is not True:
-            return failed(self.call, FailureKind.LIMIT, verdict)
-        self.started = self._now()
         ended: Call | None = None
         try:
             ended = self._as_ended(await self._until_final())
         finally:
-            if breakers is not None and self.call.tool is not None and not self.is_lost:
-                breakers.ended(self.call.tool, None if ended is None else ended.outcome)
+            breakers = self.call.turn.host.breakers
+            if breakers is not None and self.number and not self.is_lost:
+                breakers.ended(self.tool, None if ended is None else ended.outcome)
         return ended
 
     def _now(self) -> float:
@@ -87,9 +88,7 @@ class _Stay:
 
     async def _until_final(self) -> _Ended:
         while True:
-            self.number += 1
-            log_attempt(self.call, self.number)
-            ended = await self._once()
+            ended = await self._in_place()
             delay = None if ended.failure is None else self._delay(ended.failure)
             if ended.failure is None or delay is None:
                 return ended
@@ -97,6 +96,24 @@ class _Stay:
             self.errors.append(attempt_words(self.call, ended.failure))
             await self._pause(delay)
             self.call = _afresh(self.call)
+
+    async def _in_place(self) -> _Ended:
+        if self.places is None:
+            return await self._let_through()
+        async with in_place(self.call, self.places):
+            return await self._let_through()
+
+    async def _let_through(self) -> _Ended:
+        """One attempt, unless it is the first and the tool's circuit breaker is open."""
+        if self.started is None:
+            self.started = self._now()
+            breakers = self.call.turn.host.breakers
+            verdict = True if breakers is None else breakers.admits(self.tool)
+            if verdict is not True:
+                return _Ended(failure=Outcome(kind=FailureKind.LIMIT, text=verdict))
+        self.number += 1
+        log_attempt(self.call, self.number)
+        return await self._once()
 
     async def _once(self) -> _Ended:
         """One attempt. Exceptions of the body become outcomes here and nowhere else."""
@@ -123,8 +140,8 @@ class _Stay:
         if self.call.turn.lose is None:  # whoever called the tool directly waits for it alone
             return
         ended = self._as_ended(_Ended(failure=_in_words(self.call, late, signs)))
-        if self.call.turn.host.breakers is not None and self.call.tool is not None:
-            self.call.turn.host.breakers.ended(self.call.tool, ended.outcome)
+        if self.call.turn.host.breakers is not None:
+            self.call.turn.host.breakers.ended(self.tool, ended.outcome)
         self.call.turn.lose(ended)
 
     def _unless_lost(self, ended: _Ended, *, error: BaseException | None = None) -> _Ended:
@@ -139,12 +156,12 @@ class _Stay:
         raise asyncio.CancelledError
 
     def _as_ended(self, ended: _Ended) -> Call:
-        now = self._now()
+        started = self._now() if self.started is None else self.started
         how: dict[str, Any] = {
             "attempts": self.number,
             "attempt_errors": tuple(self.errors),
-            "duration_s": now - self.started,
-            "queued_s": self.started - self.queued,
+            "duration_s": self._now() - started,
+            "queued_s": started - self.queued,
             "repairs": self.call.repairs,
         }
         if ended.failure is None:
@@ -156,10 +173,11 @@ class _Stay:
 
     def _delay(self, failure: Outcome) -> float | None:
         """Seconds until the next attempt; None if there is none."""
-        policy = self.call.tool.options.retry if self.call.tool else None
-        if not isinstance(policy, RetryPolicy) or not _is_safe(self.call, failure, policy):
+        policy = self.tool.options.retry
+        if not isinstance(policy, RetryPolicy) or not _is_safe(self.tool, failure, policy):
             return None
-        delay = policy.next_delay(self.number, failure.error, elapsed=self._now() - self.started)
+        elapsed = 0.0 if self.started is None else self._now() - self.started
+        delay = policy.next_delay(self.number, failure.error, elapsed=elapsed)
         return None if delay is None or not self.call.turn.may_retry() else delay
 
     async def _pause(self, delay: float) -> None:
@@ -189,11 +207,11 @@ def _afresh(call: Call) -> Call:
     return call
 
 
-def _is_safe(call: Call, failure: Outcome, policy: RetryPolicy) -> bool:
+def _is_safe(tool: RegisteredTool, failure: Outcome, policy: RetryPolicy) -> bool:
     """Whether another attempt cannot do anything twice: its author says so, or doing it twice is the same."""
     if failure.retryable:
         return True
-    if call.tool is None or not call.tool.may_run_twice or not isinstance(failure.error, Exception):
+    if not tool.may_run_twice or not isinstance(failure.error, Exception):
         return False
     try:
         return policy.covers(failure.error)

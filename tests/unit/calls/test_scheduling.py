@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from support.turns import Room, Run, by_both_doors, run_async, run_sync, turn
-from surehand import BaseTool, RateLimit, ToolNode, tool
+from surehand import AIMessage, BaseTool, RateLimit, RetryPolicy, ToolException, ToolNode, tool
 from surehand.errors import OptionError
 from surehand.testing import FakeClock
 
@@ -479,3 +479,20 @@ def test_ten_thousand_calls_with_a_limit_need_little_memory_beside_their_answers
         tracemalloc.stop()
     assert len(answers) == 10_000
     assert peak - kept < 10_000_000  # what ten thousand waiting tasks would need is several times that
+
+
+def test_a_call_that_waits_for_its_next_attempt_holds_no_place() -> None:
+    clock = FakeClock()
+    started: list[str] = []
+
+    @tool(concurrency=1, retry=RetryPolicy(initial_interval=60, jitter=False, max_interval=60))
+    async def ask(who: str) -> str:
+        """Ask."""
+        started.append(who)
+        if who == "busy" and started.count("busy") == 1:
+            raise ToolException("busy", retryable=True)
+        return f"{who} at {clock.now():g}"
+
+    calls = [{"id": f"c{n}", "name": "ask", "args": {"who": who}} for n, who in enumerate(["busy", "free"])]
+    answers = ToolNode([ask], clock=clock).invoke([AIMessage(tool_calls=calls)])
+    assert ([answer.content for answer in answers], started) == (["busy at 60", "free at 0"], ["busy", "free", "busy"])
