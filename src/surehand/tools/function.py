@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
@@ -24,6 +25,7 @@ class Tool(BaseTool):
     """
 
     def __init__(self, spec: ToolSpec) -> None:
+        functools.update_wrapper(self, spec.body.function, updated=())  # what wraps the tool wraps the function
         self.__dict__["_spec"] = spec
         self.name = spec.name
         self.description = spec.description
