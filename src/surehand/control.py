@@ -87,6 +87,12 @@ class Runtime:
     shared: dict[Any, Any] = field(default_factory=dict[Any, Any])
     """For whatever belongs to this run of this graph: the same dict for all its nodes, gone with it, never stored."""
 
+    def began(self, now: Callable[[], float]) -> float:
+        """When the run began, by a clock; by one that is not the machine's, when it was first asked for."""
+        elapsed = 0.0 if self.elapsed is None else self.elapsed()
+        begun: float = self.shared.setdefault(("began", now), now() - elapsed)
+        return begun
+
 
 _runtime: ContextVar[Runtime | None] = ContextVar("surehand_runtime", default=None)
 

@@ -621,3 +621,19 @@ def test_the_tools_of_an_agent_keep_the_time_of_the_clock_it_is_given() -> None:
     model = ScriptedModel([asking(call(name="wait")), "It hangs."])
     state = create_agent(model, [faults.hang().on(wait)], clock=clock).invoke("hi")
     assert (state["messages"][-2].outcome.kind, clock.now()) == ("timeout", 300)
+
+
+def test_the_time_that_a_run_may_take_is_that_of_the_clock() -> None:
+    clock = FakeClock(autojump=None)
+
+    @tool
+    async def wait(minutes: int) -> str:
+        """Wait."""
+        clock.advance(60 * minutes)
+        return "waited"
+
+    model = ScriptedModel([asking(call(name="wait", minutes=1)), asking(call("c2", "wait", minutes=9)), "So far."])
+    result = create_agent(model, [wait], limits=Limits(seconds=300), clock=clock).invoke("hi")
+    assert (result["end_reason"], clock.now()) == ("max_seconds", 600)
+    again = ScriptedModel([asking(call(name="wait", minutes=1)), "done"])
+    assert create_agent(again, [wait], limits=Limits(seconds=300), clock=clock).invoke("hi")["end_reason"] == "answer"

@@ -88,7 +88,7 @@ def create_agent(
         store: For tools that ask for a store.
         approve: Asked before a call that needs a human's approval; see ``ToolNode``.
         listener: Told about every call; see ``surehand.events``.
-        clock: The time of calls, for tests.
+        clock: Time, for tests.
         name: The agent's name as a node of a graph.
 
     Raises:
@@ -132,6 +132,7 @@ def create_agent(
         max_iterations=min(count("max_iterations", max_iterations), bounds.turns or max_iterations),
         limits=bounds,
         no_progress=None if no_progress is None else _checked("no_progress", no_progress, NoProgress),
+        clock=clock,
     )
     return _agent_of(loop, store=store, name=text("name", name))
 

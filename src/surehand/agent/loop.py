@@ -11,6 +11,7 @@ from typing import Any, Final, cast
 from surehand.agent.offers import BoundModels, Offer
 from surehand.agent.state import AgentState, EndReason
 from surehand.calls import History, SpentLimit, past_calls, spent_limit
+from surehand.concurrency import Clock
 from surehand.control import RunConfig, current_runtime
 from surehand.dialects import text_calls
 from surehand.errors import InputError
@@ -66,6 +67,7 @@ class Loop:
     max_iterations: int
     limits: Limits
     no_progress: NoProgress | None
+    clock: Clock
 
     async def ask(self, state: AgentState, config: RunConfig) -> dict[str, Any]:
         """The model's turn; where it is the last one, the calls it makes are closed."""
@@ -109,7 +111,7 @@ class Loop:
     def _spent(self, messages: Sequence[Message]) -> EndReason | None:
         """Which limit is used up, for good; None where nothing is offered for a reason that may pass."""
         history = past_calls(messages)
-        spent = spent_limit(self.limits, history, seconds=_elapsed())
+        spent = spent_limit(self.limits, history, seconds=_elapsed(self.clock))
         if spent is not None:
             return _SPENT[spent]
         return "max_calls" if self._has_no_tool_left(history) else None
@@ -196,10 +198,10 @@ def _remembered(loop: Loop) -> Offer:
     return loop.known if runtime is None else cast("Offer", runtime.shared.get(loop, loop.known))
 
 
-def _elapsed() -> float:
+def _elapsed(clock: Clock) -> float:
     """Seconds since the run began."""
     runtime = current_runtime()
-    return 0.0 if runtime is None or runtime.elapsed is None else runtime.elapsed()
+    return 0.0 if runtime is None else clock.now() - runtime.began(clock.now)
 
 
 def _mended(state: AgentState) -> tuple[list[Message], list[Message]]:

@@ -297,15 +297,13 @@ def _guard(host: Host, table: ToolTable, history: History, runtime: Runtime | No
     """The guard of one turn; None where there is nothing to be guarded yet."""
     if host.limits is None and not history.calls:
         return None
-    now = host.clock.now()
-    elapsed = runtime.elapsed() if runtime is not None and runtime.elapsed is not None else 0.0
     return Guard(
         table=table,
         limits=host.limits,
         no_progress=host.no_progress,
         history=history,
         clock=host.clock,
-        started=now - elapsed,
+        started=host.clock.now() if runtime is None else runtime.began(host.clock.now),
     )
 
 
