@@ -58,8 +58,10 @@ def twice(request: Any, run: Any) -> Any:
 
 
 async def side_by_side(request: Any, run: Any) -> Any:
-    answers: list[Any] = await asyncio.gather(run(request), run(request))
-    return answers[0]
+    async with asyncio.TaskGroup() as tasks:
+        first = tasks.create_task(run(request))
+        tasks.create_task(run(request))
+    return first.result()
 
 
 def forgetful(request: Any, run: Any) -> None:
