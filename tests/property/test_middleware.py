@@ -152,6 +152,6 @@ def test_what_nobody_handles_goes_up_with_all_answers(stack: list[Any], calls: l
     message = AIMessage(tool_calls=[{"id": f"c{number}", **call} for number, call in enumerate(calls)])
     try:
         answers = run_async(node, [message])
-    except (ToolException, ValueError, RuntimeError) as error:
+    except (ToolException, ValueError, RuntimeError, ExceptionGroup) as error:
         answers = vars(error)["tool_messages"]
     assert [answer.tool_call_id for answer in answers] == [f"c{number}" for number in range(len(calls))]
