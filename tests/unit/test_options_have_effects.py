@@ -667,6 +667,37 @@ def offered(*, hides_tool: bool) -> list[list[str]]:
     return [sorted(request.tool_names) for request in model.requests]
 
 
+def asked_how(**options: Any) -> tuple[tuple[str, ...], Any, list[str], object]:
+    """What an agent's model is asked with, first and last, and how its run ends."""
+    model = ScriptedModel([calls("echo"), AIMessage("done")])
+    state = create_agent(model, **{"tools": [echo], **options}).invoke({"messages": "go"})
+    first = model.requests[0]
+    return first.tool_names, first.tool_choice, [message.type for message in first], state["end_reason"]
+
+
+def reads_on(shelf: ResultShelf | None) -> bool:
+    """Whether the model is offered to read on in a result that is too long."""
+
+    @tool(max_output=500)
+    def long() -> str:
+        """Give a long text."""
+        return "x" * 3_000
+
+    model = ScriptedModel([calls("long"), AIMessage("done")])
+    create_agent(model, [long], shelf=shelf).invoke({"messages": "go"})
+    return "read_tool_result" in model.requests[1].tool_names
+
+
+OF_AN_AGENT: Final[dict[str, Callable[[], tuple[object, object]]]] = {
+    "tools": lambda: (asked_how(tools=[echo, oops]), asked_how()),
+    "system_prompt": lambda: (asked_how(system_prompt="Be brief."), asked_how()),
+    "max_iterations": lambda: (asked_how(max_iterations=1), asked_how()),
+    "tool_choice": lambda: (asked_how(tool_choice="required"), asked_how()),
+    "limits": lambda: (asked_how(limits=Limits(turns=1)), asked_how()),
+    "shelf": lambda: (reads_on(ResultShelf()), reads_on(None)),
+    "name": lambda: (create_agent(ScriptedModel([]), name="clerk").plan.name, create_agent(ScriptedModel([])).plan.name),
+}
+
 OF_BREAKERS: Final[dict[str, Callable[[], tuple[object, object]]]] = {
     "failures": lambda: (broken(CircuitBreaker(failures=1)), broken(CircuitBreaker(failures=2))),
     "window": lambda: (
@@ -689,6 +720,7 @@ OF_RATES: Final[dict[str, Callable[[], tuple[object, object]]]] = {
 EFFECTS: Final = {
     "Of a tool": OF_A_TOOL,
     "Of a node": OF_A_NODE,
+    "Of an agent": OF_AN_AGENT,
     "`RetryPolicy`": OF_RETRY,
     "`Limits`": OF_LIMITS,
     "`NoProgress`": OF_NO_PROGRESS,
@@ -730,6 +762,8 @@ def test_the_page_documents_every_option_whose_effect_is_shown_and_no_other() ->
 def test_every_option_there_is_stands_in_the_table() -> None:
     node = set(inspect.signature(ToolNode.__init__).parameters) - {"self", "tools", "handle_tool_errors", "options"}
     assert set(OF_A_NODE) == node
+    agent = set(inspect.signature(create_agent).parameters) - {"model"}
+    assert set(OF_AN_AGENT) == agent - set(OF_A_NODE) - {"handle_tool_errors"} | {"limits", "shelf", "name"}
     assert set(OF_A_TOOL) == {field.name for field in fields(ToolOptions)}
     for effects, policy_type in (
         (OF_RETRY, RetryPolicy),
