@@ -14,10 +14,15 @@ from hypothesis import strategies as st
 
 from surehand import (
     AIMessage,
+    CircuitBreaker,
     HumanMessage,
     Limits,
     MemoryJournal,
     ModelRetry,
+    RateLimit,
+    ResultCache,
+    ResultShelf,
+    SingleFlight,
     ToolContext,
     ToolException,
     ToolMessage,
@@ -25,7 +30,6 @@ from surehand import (
     check_transcript,
     tool,
 )
-from surehand.calls import ResultShelf
 from surehand.events import CallFinished, CallStarted
 from surehand.shapes import is_object
 from surehand.testing import EventLog, FakeClock, faults, record_events
@@ -106,12 +110,12 @@ class Bench:
             await asyncio.sleep(0)
             return "left"
 
-        @tool
+        @tool(read_only=True)
         def items(number: int) -> Any:
             """Yield on a thread."""
             yield from range(number)
 
-        @tool
+        @tool(read_only=True)
         async def aitems(number: int) -> Any:
             """Yield on the loop."""
             for item in range(number):
@@ -143,13 +147,19 @@ class Bench:
             await asyncio.sleep(0)
             return number
 
+        @tool(rate_limit=RateLimit(2, per=5), read_only=True)
+        async def paced(number: int) -> int:
+            """Run twice in five seconds at most."""
+            await asyncio.sleep(0)
+            return number
+
         @tool(requires_approval=True)
         def pay(amount: int, ctx: ToolContext) -> str:
             """Pay, if somebody agrees."""
             self.bodies[ctx.call_id] += 1
             return f"paid {amount}"
 
-        yield from (alone, lock, few, pay)
+        yield from (alone, lock, few, paced, pay)
 
     def _broken(self) -> Iterator[Any]:
         def whole() -> str:
@@ -181,6 +191,7 @@ VALID: dict[str, st.SearchStrategy[Any]] = {
     "aitems": st.fixed_dictionaries({"number": st.integers(0, 3)}),
     "lock": st.fixed_dictionaries({"path": st.sampled_from(["x", "y"])}),
     "few": st.fixed_dictionaries({"number": NUMBERS}),
+    "paced": st.fixed_dictionaries({"number": NUMBERS}),
     "pay": st.fixed_dictionaries({"amount": NUMBERS}),
     **{name: st.sampled_from([{}, None, "", "null"]) for name in WITHOUT_ARGUMENTS},
 }
@@ -233,7 +244,15 @@ def changed(request: Any, run: Any) -> Any:
     return run(request.override(args={"a": 1, "b": 1}) if request.tool_call["name"] == "add" else request)
 
 
-MIDDLEWARE = st.lists(st.sampled_from([straight, astraight, short_cut, broken, changed]), max_size=2)
+MIDDLEWARE: dict[str, Callable[[], Any]] = {
+    "straight": lambda: straight,
+    "astraight": lambda: astraight,
+    "short cut": lambda: short_cut,
+    "broken": lambda: broken,
+    "changed": lambda: changed,
+    "cache": ResultCache,
+    "flight": SingleFlight,
+}
 
 
 class BrokenJournal(MemoryJournal):
@@ -276,13 +295,16 @@ class Plan:
     width: int | None
     is_sequential: bool
     stops: bool
-    middleware: list[Any]
+    middleware: list[str]
     journal_entries: int | None
     approves: bool
     rule: Any
     limits: Limits | None
     max_turn_output: int | None
     has_shelf: bool
+    fatal: tuple[type[Exception], ...]
+    idle_timeout: float | None
+    breaker: CircuitBreaker | None
 
     @property
     def is_cut_off(self) -> bool:
@@ -304,7 +326,10 @@ class Plan:
             sequential=self.is_sequential,
             stop_on_failure=self.stops and self.is_sequential,
             limits=self.limits,
-            middleware=self.middleware,
+            fatal=self.fatal,
+            idle_timeout=self.idle_timeout,
+            circuit_breaker=self.breaker,
+            middleware=[MIDDLEWARE[name]() for name in self.middleware],
             journal=None if self.journal_entries is None else BrokenJournal(self.journal_entries),
             approve=agree if self.approves else None,
             max_turn_output=self.max_turn_output,
@@ -331,6 +356,9 @@ PLAIN_PLANS = st.builds(
     limits=st.none(),
     max_turn_output=st.none(),
     has_shelf=st.booleans(),
+    fatal=st.just(()),
+    idle_timeout=st.sampled_from([None, 15]),
+    breaker=st.none(),
 )
 WILD_PLANS = st.builds(
     Plan,
@@ -341,13 +369,16 @@ WILD_PLANS = st.builds(
     width=st.sampled_from([None, 1, 3]),
     is_sequential=st.sampled_from([False, False, True]),
     stops=st.booleans(),
-    middleware=MIDDLEWARE,
+    middleware=st.lists(st.sampled_from(sorted(MIDDLEWARE)), max_size=2),
     journal_entries=st.sampled_from([None, 100, 3]),
     approves=st.booleans(),
     rule=st.sampled_from([True, True, False, "It failed.", ValueError]),
     limits=st.sampled_from([None, None, None, Limits(calls=2), Limits(calls_per_tool=1)]),
     max_turn_output=st.sampled_from([200_000, None, 1_000]),
     has_shelf=st.booleans(),
+    fatal=st.sampled_from([(), (), (ValueError,), (ToolException, OSError)]),
+    idle_timeout=st.sampled_from([None, None, 5]),
+    breaker=st.sampled_from([None, None, CircuitBreaker(failures=1)]),
 )
 PLANS = PLAIN_PLANS | WILD_PLANS
 
