@@ -514,6 +514,6 @@ def test_every_call_of_any_turn_has_its_answer(plan: Plan) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.filterwarnings("ignore:A synchronous call was made:RuntimeWarning")
 @given(PLANS)
-@settings(max_examples=3_000)
+@settings(max_examples=2_000)
 def test_every_call_of_very_many_turns_has_its_answer(plan: Plan) -> None:
     check(plan)
