@@ -129,7 +129,7 @@ calls = st.lists(
 @settings(max_examples=60, deadline=None)
 @given(stack=stacks, calls=calls)
 def test_each_call_is_answered_once_whatever_is_around_it(run: Any, stack: list[Any], calls: list[Any]) -> None:
-    events = record_events()
+    events, before = record_events(), workers().abandoned
     made = [each() if isinstance(each, type) else each for each in stack]
     node = ToolNode([look, send, fail], middleware=made, listener=events)
     message = AIMessage(tool_calls=[{"id": f"c{number}", **call} for number, call in enumerate(calls)])
@@ -141,7 +141,7 @@ def test_each_call_is_answered_once_whatever_is_around_it(run: Any, stack: list[
     assert check_transcript([message, *answers]) == []
     for kind in (CallStarted, CallFinished):
         assert sorted(event.call_id for event in events.of(kind)) == [f"c{number}" for number in range(len(calls))]
-    assert workers().abandoned == 0
+    assert workers().abandoned <= before
 
 
 @settings(max_examples=40, deadline=None)
