@@ -74,7 +74,8 @@ class StateGraph:
             node: The name, or the action.
             action: The action, after a name.
             retry: How often and when a failed attempt is made again. Without ``retry_on`` it covers every exception
-                but those that point at a mistake in the program, such as TypeError or ValueError.
+                but those that point at a mistake in the program, such as TypeError or ValueError, and requests that
+                were refused for what they are, such as by HTTP 404.
             retry_policy: Another spelling of ``retry``.
             destinations: The nodes that the action's commands lead to; known anyway where it is annotated
                 ``Command[Literal[…]]``.

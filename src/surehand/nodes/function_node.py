@@ -42,7 +42,8 @@ class FunctionNode:
         writes: The keys the function may change; None for all.
         name: The node's name; None for the function's.
         retry: When to run the function again after an exception. Without ``retry_on`` it covers every exception but
-            those that point at a mistake in the program, such as TypeError. None for never.
+            those that point at a mistake in the program, such as TypeError, and requests that were refused for what
+            they are, such as by HTTP 404. None for never.
         clock: Time, for tests.
 
     Raises:
