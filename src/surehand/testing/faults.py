@@ -96,8 +96,8 @@ class _Act(NamedTuple):
     astrike: AsyncStrike | None
 
 
-_Draw: TypeAlias = Callable[[str], tuple[_Act, int]]
-"""What strikes a call, by its arguments as text, and the number that it is told."""
+_Draw: TypeAlias = Callable[[Callable[[], str]], tuple[_Act, int]]
+"""What strikes a call, and the number that it is told; given a function that tells the arguments as text."""
 
 
 def _struck(tool: _T, faults: tuple[Fault, ...], draw: _Draw) -> _T:
@@ -116,12 +116,12 @@ def _broken(body: Body, draw: _Draw) -> Body:
     injected = frozenset(injection.parameter for injection in body.injections)
 
     def broken(*args: Any, **kwargs: Any) -> Any:
-        act, number = draw(_as_text(injected, args, kwargs))
+        act, number = draw(partial(_as_text, injected, args, kwargs))
         result = act.strike(number)
         return function(*args, **kwargs) if result is GO_ON else result
 
     async def abroken(*args: Any, **kwargs: Any) -> Any:
-        act, number = draw(_as_text(injected, args, kwargs))
+        act, number = draw(partial(_as_text, injected, args, kwargs))
         result = act.strike(number) if act.astrike is None else await act.astrike(number)
         return await function(*args, **kwargs) if result is GO_ON else result
 
@@ -380,7 +380,8 @@ def _lottery(seed: str, rate: float, faults: Sequence[Fault]) -> _Draw:
     times: Counter[str] = Counter()
     lock = threading.Lock()
 
-    def draw(arguments: str) -> tuple[_Act, int]:
+    def draw(as_text: Callable[[], str]) -> tuple[_Act, int]:
+        arguments = as_text()
         with lock:
             times[arguments] += 1
             number = times[arguments]
