@@ -357,7 +357,7 @@ def chaos(
         faults: What may strike; None for exceptions, failures that may be retried, huge results and garbage.
 
     Raises:
-        OptionError: ``rate`` is no share.
+        OptionError: ``rate`` is no share, or ``faults`` is empty.
 
     Example:
         @pytest.mark.parametrize("seed", range(20))
@@ -367,6 +367,8 @@ def chaos(
     if not 0 <= rate <= 1:
         raise OptionError(option="rate", value=rate, expected="a number from 0 to 1")
     chosen = _usual_faults() if faults is None else tuple(faults)
+    if not chosen:
+        raise OptionError(option="faults", value=faults, expected="at least one fault")
     return [_struck(tool, chosen, _lottery(f"{seed}/{tool.spec.name}", rate, chosen)) for tool in as_tools(tools)]
 
 

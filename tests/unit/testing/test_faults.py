@@ -295,6 +295,7 @@ def test_a_fault_of_ones_own_is_a_function_of_the_number_of_the_call() -> None:
         (lambda: faults.slow(-1), "seconds"),
         (lambda: faults.flaky(0), "times"),
         (lambda: faults.chaos([stock], seed=1, rate=2), "rate"),
+        (lambda: faults.chaos([stock], seed=1, faults=[]), "faults"),
         (lambda: faults.die().on(stock), "isolation"),
         (lambda: faults.chaos([stock], seed=1, faults=[faults.die()]), "isolation"),
     ],
