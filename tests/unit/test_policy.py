@@ -108,6 +108,19 @@ def test_a_server_that_asks_for_a_longer_wait_than_allowed_is_not_waited_for(
     assert policy.refused_wait(_Answered(seconds)) == refused
 
 
+@given(st.integers(1, 9), st.floats(0.001, 1e6), st.one_of(st.none(), st.floats(0.001, 1e6)))
+def test_a_wait_is_never_shorter_than_asked_nor_longer_than_allowed(
+    attempt: int, wish: float, limit: float | None
+) -> None:
+    policy = RetryPolicy(max_attempts=10, max_retry_after=limit)
+    delay = policy.next_delay(attempt, _Asking(wish), elapsed=0)
+    if delay is None:
+        assert limit is not None
+        assert wish > limit
+    else:
+        assert wish <= delay <= max(wish, policy.max_interval)
+
+
 def test_never_is_refused_whatever_the_limit_is() -> None:
     assert RetryPolicy(max_retry_after=None).refused_wait(_Asking(float("inf"))) == float("inf")
 

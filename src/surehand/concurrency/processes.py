@@ -103,7 +103,7 @@ async def run_in_process(
     request, has_main = _request(target, args, dict(kwargs or {}))
     head = {
         "path": sys.path,
-        "argv": sys.argv,
+        "argv": getattr(sys, "argv", []),  # a program that embeds Python may have none
         "main": _main_module() if has_main else None,
         "target": asdict(target),
         "request": request,

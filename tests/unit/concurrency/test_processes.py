@@ -183,6 +183,16 @@ def test_what_a_body_prints_goes_where_the_program_s_own_output_goes(capfd: pyte
     assert err.endswith("to stderr\n")
 
 
+def test_without_a_standard_output_prints_go_to_standard_error(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "_own_stdout", lambda: None)  # as where none can be handed on
+    run(bodies.printing)
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert {"to stdout", "raw", "to stderr"} <= set(err.splitlines())
+
+
 def test_many_run_at_once_from_several_loops() -> None:
     results: list[int] = []
 
