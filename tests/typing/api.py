@@ -32,6 +32,7 @@ from surehand import (
     SingleFlight,
     StateGraph,
     SystemMessage,
+    Tell,
     Tool,
     ToolCall,
     ToolCallRequest,
@@ -181,6 +182,17 @@ node = ToolNode(
 ToolNode([add], handle_tool_errors=False)
 ToolNode([add], handle_tool_errors="Try again.")
 ToolNode([add], handle_tool_errors=ValueError)
+ToolNode([add], handle_tool_errors=Tell.CLASS_ONLY, fatal=(KeyError,))
+
+
+def word_missing_key(error: KeyError) -> str:
+    """A handler of one class."""
+    return f"no {error}"
+
+
+ToolNode([add], handle_tool_errors={KeyError: word_missing_key, ValueError: Tell.VERBATIM, TimeoutError: "Later."})
+tool(handle_tool_errors={LookupError: False, Exception: True})(str)
+create_agent(ScriptedModel([]), [add], handle_tool_errors={OSError: Tell.REDACTED})
 ValidationNode([SearchArguments, add, tell], format_error=lambda error, call, schema: f"{call['name']}: {error}")
 assert_type(tools_condition({"messages": conversation}), Literal["tools", "__end__"])
 answers: list[ToolMessage] = run_tool_calls(turn, [add])

@@ -10,7 +10,7 @@ from typing import Final
 
 from surehand.concurrency import ProcessTarget, process_target
 from surehand.errors import OptionError, ToolDefinitionError
-from surehand.policy import DEFAULT_OPTIONS, ErrorRules, RateLimit, ToolOptions
+from surehand.policy import DEFAULT_OPTIONS, ErrorRules, RateLimit, ToolOptions, Unset, check_error_rule
 from surehand.spec import ToolSpec, export_names, wire_name
 
 __all__ = ["RegisteredTool", "ToolTable"]
@@ -131,11 +131,10 @@ class ToolTable:
 
 
 def _registered(spec: ToolSpec, weakest: ToolOptions, override: ToolOptions) -> RegisteredTool:
-    rules = ErrorRules(
-        override=override.handle_tool_errors,
-        own=spec.options.handle_tool_errors,
-        node=weakest.handle_tool_errors,
-    )
+    layers = (override.handle_tool_errors, spec.options.handle_tool_errors, weakest.handle_tool_errors)
+    # A mapping of the host's may change later; what it says now was checked.
+    kept = [rule if isinstance(rule, Unset) else check_error_rule(rule) for rule in layers]
+    rules = ErrorRules(override=kept[0], own=kept[1], node=kept[2])
     options = override.over(spec.options, weakest)
     needs_place = _needs_place(options)
     return RegisteredTool(

@@ -78,7 +78,8 @@ class ToolNode:
             or async, that gives the tools of each turn.
         handle_tool_errors: What becomes of what tools raise. True tells the model; False lets the exception out when
             the turn has ended; a text is told in its place; exception types limit the telling to them; a function
-            makes the text. What the model did wrong is always answered.
+            makes the text; a ``Tell`` says how much is told; a mapping has one of these for each exception class. What
+            the model did wrong is always answered.
         messages_key: The state's key (or attribute) that holds the messages.
         name: The node's name in a graph.
         tags: Words that stand in the node's log records.

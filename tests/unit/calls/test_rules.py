@@ -213,3 +213,11 @@ def test_a_direct_caller_is_given_what_no_entry_names() -> None:
     with pytest.raises(Refused):
         worded.invoke({"sql": "x"})
     assert query.with_config(handle_tool_errors={DatabaseDown: "resting"}).invoke({"sql": "x"}) == "resting"
+
+
+def test_a_mapping_that_changes_after_a_node_was_built_changes_nothing() -> None:
+    rules: dict[type[Exception], Any] = {DatabaseDown: "resting"}
+    node = ToolNode([query], handle_tool_errors=rules)
+    rules[DatabaseDown] = "changed"
+    (answer,) = node.invoke([AIMessage(tool_calls=[{"id": "c", "name": "query", "args": {"sql": "x"}}])])
+    assert answer.content == "resting"
