@@ -19,7 +19,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from surehand.concurrency import SYSTEM_CLOCK, WorkersExhausted, finish_without_loop, run_in_thread, run_sync
 from surehand.control import START, Command, RunConfig, Runtime, _runtime  # pyright: ignore[reportPrivateUsage] - the engine is what sets it
@@ -37,6 +37,9 @@ from surehand.retries import Retries
 __all__ = ["Run", "Settings", "Snapshot", "Step", "drive", "drive_here"]
 
 T = TypeVar("T")
+
+_PLAIN: Final = frozenset({str, dict, list, type(None)})
+"""What nodes and paths nearly always return: there is nothing to await in them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,7 +334,7 @@ def drive_here(run: Run) -> None:
 
 async def _settled(result: object, *, is_here: bool) -> object:
     """The result, awaited where a synchronous function returned something to await."""
-    if not inspect.isawaitable(result):
+    if type(result) in _PLAIN or not inspect.isawaitable(result):
         return result
     awaitable = cast("Awaitable[object]", result)
     return run_sync(lambda: _awaited(awaitable)) if is_here else await awaitable

@@ -66,8 +66,8 @@ def tasks_for(targets: Iterable[tuple[str, object]], plan: Plan) -> tuple[Task, 
     for source, target in targets:
         if isinstance(target, Send):
             sent.append(Task(_known(source, target.node, plan, may_end=False), target.arg))
-        elif _known(source, target, plan, may_end=True) != END:
-            pulled[cast("str", target)] = Task(cast("str", target))
+        elif (name := _known(source, target, plan, may_end=True)) != END:
+            pulled[name] = Task(name)
     tasks = [*pulled.values(), *sent]
     return tuple(sorted(tasks, key=lambda task: plan.nodes[task.node].index) if len(tasks) > 1 else tasks)
 

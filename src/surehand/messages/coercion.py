@@ -24,7 +24,7 @@ from surehand.messages.base import (
 )
 from surehand.messages.calls import new_call_id
 from surehand.messages.stored import is_stored, message_from_dict
-from surehand.shapes import items_of, mapping_of
+from surehand.shapes import is_array, items_of, mapping_of
 
 __all__ = ["convert_to_messages"]
 
@@ -74,12 +74,11 @@ def convert_to_messages(value: object) -> list[Message]:
     Raises:
         InputError: The value, or an element of it, is none of these; the message lists the accepted forms.
     """
-    kind: type = type(value)
+    if is_array(value) and are_messages(value):
+        return value.copy()  # messages of ours carry ids that fit already: nothing to follow, whatever the length
     items = items_of(value)
-    if not issubclass(kind, list | tuple) or (issubclass(kind, tuple) and _is_pair(items)):
-        items = [value]
-    if are_messages(items):
-        return items  # messages of ours carry ids that fit already: nothing to follow, whatever the length
+    if not isinstance(value, list | tuple) or (isinstance(value, tuple) and _is_pair(items)):
+        items = [cast("object", value)]
     reader = _Reader()
     for item in items:
         reader.read(item)

@@ -36,6 +36,8 @@ _STATUS: Final[dict[object, FinishReason]] = {
 
 def finish_reason_of(metadata: Mapping[str, Any]) -> FinishReason | None:
     """The reason in a reply's metadata; an unknown word is ``other``, no word at all is None."""
+    if not metadata:
+        return None
     details: object = metadata.get("incomplete_details")
     if isinstance(details, Mapping):
         # OpenAI's Responses: the status alone says only that something is missing.

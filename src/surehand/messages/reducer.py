@@ -28,20 +28,19 @@ def add_messages(left: object, right: object) -> list[Message]:
         if new[position].id == REMOVE_ALL_MESSAGES and isinstance(new[position], RemoveMessage):
             kept, new = [], new[position + 1 :]
             break
-    base = [with_id(message) for message in kept]
-    # The usual case, a step's new messages: nothing to look up, so that a long conversation costs one walk.
+    # The usual case, a step's new messages: nothing to change in what is there, and nothing to look up in it.
+    base = [m if m.id is not None and not isinstance(m, AIMessageChunk) else with_id(m) for m in kept]
     return base + [with_id(message) for message in new] if _are_new(base, new) else _merge(base, new)
 
 
 def _are_new(base: list[Message], new: list[Message]) -> bool:
     """Whether all that there is to do is to append."""
-    ids = {message.id for message in new if message.id is not None}
+    ids = [message.id for message in new if message.id is not None]
     if not ids:
         return True
-    is_told_apart = len(ids) == sum(message.id is not None for message in new)
-    if not is_told_apart or any(isinstance(message, RemoveMessage) for message in new):
+    if len(ids) > len(set(ids)) or any(isinstance(message, RemoveMessage) for message in new):
         return False
-    return ids.isdisjoint([message.id for message in base])
+    return {message.id for message in base}.isdisjoint(ids)
 
 
 def with_id(message: Message) -> Message:
