@@ -27,7 +27,7 @@ class FailureKind(StrEnum):
     LIMIT = "limit"
     """A limit of the run, the node or the process was reached."""
     TIMEOUT = "timeout"
-    """The body did not end in time; a sync body may still be running."""
+    """The body did not end in time, or raised a TimeoutError; one that was given up may still be running."""
     CANCELLED = "cancelled"
     """The call was cancelled."""
     SKIPPED = "skipped"
