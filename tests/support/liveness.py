@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 __all__ = ["children", "is_alive", "soon"]
@@ -20,12 +21,14 @@ def is_alive(pid: int) -> bool:
     return not (stat.exists() and stat.read_text(encoding="utf-8").rpartition(")")[2].split()[0] == "Z")
 
 
-def children() -> list[int]:
+def children() -> set[int]:
     """The processes that this one has started, those that were not reaped included; none where nobody can tell."""
+    found: set[int] = set()
     tasks = Path("/proc/self/task")
-    if not (tasks / str(os.getpid()) / "children").exists():
-        return []
-    return [int(pid) for task in tasks.iterdir() for pid in (task / "children").read_text(encoding="utf-8").split()]
+    for task in tasks.iterdir() if tasks.exists() else ():
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has just ended
+            found |= {int(pid) for pid in (task / "children").read_text(encoding="utf-8").split()}
+    return found
 
 
 def soon(is_so: Callable[[], bool], *, within: float) -> bool:
