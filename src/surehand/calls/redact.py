@@ -31,6 +31,10 @@ MIN_SECRET_LENGTH: Final = 8
 """Environment values shorter than this are no secrets: ``DEBUG_KEY=1`` must not blank every 1."""
 MIN_WORD: Final = 4
 """Secrets shorter than this are not looked for, and those up to seven characters only as whole words."""
+_MAX_SECRETS: Final = 2_000
+"""How many secrets are looked for in a text."""
+_MAX_QUOTED: Final = 1_000
+"""Longer secrets are no part of a URL."""
 _MAX_SENT: Final = 200
 """How many texts of a call's arguments are looked at."""
 MAX_DESCRIPTION: Final = 2_000
@@ -91,20 +95,17 @@ class Redactor:
     def __init__(
         self, secrets: Iterable[str] = (), *, sent: Any = None, environ: Mapping[str, str] | None = None
     ) -> None:
-        self._secrets: Iterable[str] | None = secrets
-        self._own: re.Pattern[str] | None = None
+        self._secrets = secrets
+        self._own: _Known | None = None
         self._sent = sent
         self._sent_texts: list[str] | None = None
         self._environ = _process_environment if environ is None else _Environment(lambda: environ)
 
     def text(self, text: str) -> str:
         """The text without secrets; time proportional to its length."""
-        if self._secrets is not None:
-            self._own = _any_of(secret for secret in self._secrets if secret.strip())
-            self._secrets = None
-        for known in (self._own, self._environ.secrets()):
-            if known is not None:
-                text = known.sub(REDACTED, text)
+        if self._own is None:
+            self._own = _Known(self._secrets)
+        text = self._environ.secrets().hidden_in(self._own.hidden_in(text))
         return hide_places(hide_secrets(text), self._hide_place)
 
     def _hide_place(self, place: str) -> str:
@@ -127,6 +128,42 @@ def _texts(value: Any) -> Iterator[str]:
         yield from _texts(item)
 
 
+class _Known:
+    """Secrets that are known, in the ways they are written; the longest first, so that none hides half of one.
+
+    One pattern of them all would be quicker to search with, and far slower to make: it is used for one text.
+    """
+
+    __slots__ = ("_forms",)
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        some = islice((secret for secret in secrets if secret.strip()), _MAX_SECRETS)
+        forms = {form for secret in some for form in _spellings(secret) if len(form) >= MIN_WORD}
+        self._forms = sorted(forms, key=len, reverse=True)
+
+    def hidden_in(self, text: str) -> str:
+        for form in self._forms:
+            if form in text and form not in REDACTED:
+                text = _replaced(text, form)
+        return text
+
+
+def _replaced(text: str, form: str) -> str:
+    if len(form) >= MIN_SECRET_LENGTH:
+        return text.replace(form, REDACTED)
+    return re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", REDACTED, text)
+
+
+def _spellings(secret: str) -> set[str]:
+    spellings = {secret, secret.strip()}
+    if secret.isascii() and secret.isalnum():
+        return spellings
+    spellings |= {repr(secret)[1:-1], json.dumps(secret)[1:-1]}
+    if len(secret) <= _MAX_QUOTED:
+        spellings |= {quote(secret, safe="", errors="replace"), quote(secret, errors="replace")}
+    return spellings
+
+
 class _Environment:
     """The secrets of an environment, looked for again only when it has changed: most redactors live for one text."""
 
@@ -135,40 +172,22 @@ class _Environment:
     def __init__(self, read: Callable[[], Mapping[str, str]]) -> None:
         self._read = read
         # One tuple, so that threads never see the snapshot of one moment with the secrets of another.
-        self._state: tuple[dict[str, str], re.Pattern[str] | None] = ({}, None)
+        self._state: tuple[dict[str, str], _Known] = ({}, _Known(()))
 
-    def secrets(self) -> re.Pattern[str] | None:
+    def secrets(self) -> _Known:
         environ = dict(self._read())
-        seen, pattern = self._state
+        seen, known = self._state
         if environ != seen:
             secrets = [
                 value for name, value in environ.items() if len(value) >= MIN_SECRET_LENGTH and is_secret_name(name)
             ]
             passwords = [password for value in environ.values() for password in url_passwords(value)]
-            pattern = _any_of([*secrets, *passwords])
-            self._state = (environ, pattern)
-        return pattern
+            known = _Known([*secrets, *passwords])
+            self._state = (environ, known)
+        return known
 
 
 _process_environment: Final = _Environment(lambda: os.environ)
-
-
-def _any_of(secrets: Iterable[str]) -> re.Pattern[str] | None:
-    """One pattern for all the secrets and the ways they are written; longest first, so that none hides half of one."""
-    forms = {form for secret in secrets for form in _spellings(secret) if len(form) >= MIN_WORD}
-    if not forms:
-        return None
-    return re.compile("|".join(map(_as_pattern, sorted(forms, key=len, reverse=True))))
-
-
-def _as_pattern(form: str) -> str:
-    escaped = re.escape(form)
-    return escaped if len(form) >= MIN_SECRET_LENGTH else rf"(?<!\w){escaped}(?!\w)"
-
-
-def _spellings(secret: str) -> set[str]:
-    spellings = {secret, secret.strip(), repr(secret)[1:-1], json.dumps(secret)[1:-1]}
-    return spellings | {quote(secret, safe="", errors="replace"), quote(secret, errors="replace")}
 
 
 # -- exceptions ------------------------------------------------------------------------------------------------------

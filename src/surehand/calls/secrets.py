@@ -134,25 +134,32 @@ class _Part(NamedTuple):
 
 
 def _parts(value: Any, *, is_asked: bool = False) -> Iterator[_Part]:
-    """The value and what is in it, messages left out: the conversation is known to the model.
+    """The value and what is in it, what is near first; messages are left out: the conversation is known to the model.
 
     Args:
         value: What is gone through.
         is_asked: Whether an object is also asked for what only shows when asked: properties with a secret's name.
     """
     asked = [_Part(_entry(value, name), is_secret=True) for name in _properties(value)] if is_asked else []
-    return islice(chain(asked, _below(_Part(value), _MAX_DEPTH)), _MAX_VALUES)
+    return islice(_level_by_level([_Part(value), *asked]), _MAX_VALUES)
 
 
-def _below(part: _Part, depth: int) -> Iterator[_Part]:
-    yield part
-    if depth == 0 or isinstance(part.value, _OPAQUE):
+def _level_by_level(parts: list[_Part]) -> Iterator[_Part]:
+    for _ in range(_MAX_DEPTH + 1):
+        yield from parts
+        below = chain.from_iterable(map(_below, parts))
+        parts = list(islice(below, _MAX_VALUES))
+
+
+def _below(part: _Part) -> Iterator[_Part]:
+    """What is directly in a part."""
+    if isinstance(part.value, _OPAQUE):
         return
     is_data = part.is_data and _is_data(part.value)
     with suppress(Exception):  # containers and objects of the host's
         for name, value in _entries(part.value):
             if not isinstance(value, Message):
-                yield from _below(_Part(value, part.is_secret or _is_secret(name, value), is_data), depth - 1)
+                yield _Part(value, part.is_secret or _is_secret(name, value), is_data)
 
 
 def _is_data(value: Any) -> bool:

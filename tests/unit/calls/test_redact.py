@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from pydantic import BaseModel
@@ -42,6 +44,19 @@ def test_a_secret_is_hidden_in_its_url_quoted_forms(written: str) -> None:
 def test_a_secret_is_hidden_in_its_escaped_form() -> None:
     secret = 'line one\nline "two"'
     assert "two" not in redacted(f"got {secret!r}", secret)
+
+
+def test_a_secret_in_another_script_is_hidden_in_its_escaped_and_quoted_forms() -> None:
+    secret = "北京市朝阳区建国路"
+    for written in (secret, json.dumps(secret), quote(secret)):
+        assert redacted(f"x {written} y", secret).strip('"') in {"x [redacted] y", 'x "[redacted]" y'}
+
+
+def test_ten_thousand_long_secrets_take_no_time_worth_mentioning() -> None:
+    secrets = [f"{n} " + "lorem ipsum " * 100 for n in range(10_000)]
+    started = time.perf_counter()
+    redacted("a message of no secrets", *secrets)
+    assert time.perf_counter() - started < 1
 
 
 def test_blank_secrets_are_ignored() -> None:

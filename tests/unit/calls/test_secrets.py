@@ -194,6 +194,12 @@ def test_a_context_that_holds_itself_is_not_gone_through_for_ever() -> None:
     assert set(secret_texts([given], {}, state=context, context=context)) == {SECRET}
 
 
+def test_what_is_near_is_found_whatever_lies_before_it() -> None:
+    context: dict[str, Any] = {"documents": [{"text": f"document {n}"} for n in range(5_000)], "api_key": SECRET}
+    given = Injection(parameter="c", kind=InjectionKind.CONTEXT)
+    assert set(secret_texts([given], {}, state=None, context=context)) == {SECRET}
+
+
 class Hostile:
     """Raises whatever it is asked."""
 
