@@ -15,6 +15,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 from urllib.parse import quote, unquote
@@ -61,6 +62,7 @@ _NAMES_A_FIELD: Final = re.compile(
 )
 
 
+@lru_cache(maxsize=4_096)
 def is_secret_name(name: str) -> bool:
     """Whether something of this name is probably a secret: ``API_KEY``, ``db_password``; not ``max_tokens``."""
     is_harmless = _COUNTS_TOKENS.search(name) or _NAMES_A_FIELD.search(name)

@@ -34,6 +34,9 @@ _MAX_VALUES: Final = 2_000
 """How far is searched: whoever nests secrets deeper hides them from us too."""
 _OPAQUE: Final = (str, bytes, bytearray, int, float, complex, type, FunctionType, MethodType, ModuleType, UUID)
 """What has nothing in it to go through."""
+_LEAVES: Final = frozenset({str, int, float, bool, type(None)})
+_PLAIN: Final = _LEAVES | {dict, list, tuple, set, frozenset}
+"""The types of most values; they reveal nothing, and their classes are quicker to look up than to ask."""
 
 
 def secret_texts(
@@ -86,7 +89,7 @@ def _all_of(value: Any) -> Iterator[str]:
 
 def _named(value: Any) -> Iterator[str]:
     """What has a secret's name, in a value that also holds what is none."""
-    for part in _parts(value, is_asked=True):
+    for part in _parts(value, by_name=True):
         yield from _revealed_in(part.value)
         text = _as_text(part.value)
         if part.is_secret and len(text) >= _SECRET_LENGTH:
@@ -100,7 +103,7 @@ def _revealed(value: Any) -> Iterator[str]:
 
 def _revealed_in(value: Any) -> Iterator[str]:
     """The text of a ``SecretStr`` or the like."""
-    if isinstance(value, _OPAQUE):
+    if type(value) in _PLAIN or isinstance(value, _OPAQUE):
         return
     text = ""
     with suppress(Exception):  # the value's own code
@@ -133,33 +136,36 @@ class _Part(NamedTuple):
     """Whether nothing but containers and records lies above it."""
 
 
-def _parts(value: Any, *, is_asked: bool = False) -> Iterator[_Part]:
+def _parts(value: Any, *, by_name: bool = False) -> Iterator[_Part]:
     """The value and what is in it, what is near first; messages are left out: the conversation is known to the model.
 
     Args:
         value: What is gone through.
-        is_asked: Whether an object is also asked for what only shows when asked: properties with a secret's name.
+        by_name: Whether only names make a secret: texts of other names are left out then, and an object is also asked
+            for what only shows when asked, its properties with a secret's name.
     """
-    asked = [_Part(_entry(value, name), is_secret=True) for name in _properties(value)] if is_asked else []
-    return islice(_level_by_level([_Part(value), *asked]), _MAX_VALUES)
+    asked = [_Part(_entry(value, name), is_secret=True) for name in _properties(value)] if by_name else []
+    return islice(_level_by_level([_Part(value), *asked], by_name=by_name), _MAX_VALUES)
 
 
-def _level_by_level(parts: list[_Part]) -> Iterator[_Part]:
+def _level_by_level(parts: list[_Part], *, by_name: bool) -> Iterator[_Part]:
     for _ in range(_MAX_DEPTH + 1):
         yield from parts
-        below = chain.from_iterable(map(_below, parts))
+        below = chain.from_iterable(_below(part, by_name=by_name) for part in parts)
         parts = list(islice(below, _MAX_VALUES))
 
 
-def _below(part: _Part) -> Iterator[_Part]:
+def _below(part: _Part, *, by_name: bool) -> Iterator[_Part]:
     """What is directly in a part."""
     if isinstance(part.value, _OPAQUE):
         return
     is_data = part.is_data and _is_data(part.value)
     with suppress(Exception):  # containers and objects of the host's
         for name, value in _entries(part.value):
-            if not isinstance(value, Message):
-                yield _Part(value, part.is_secret or _is_secret(name, value), is_data)
+            is_secret = part.is_secret or _is_secret(name, value)
+            is_left_out = isinstance(value, Message) or (by_name and not is_secret and type(value) in _LEAVES)
+            if not is_left_out:
+                yield _Part(value, is_secret, is_data)
 
 
 def _is_data(value: Any) -> bool:
