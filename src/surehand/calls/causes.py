@@ -12,9 +12,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from surehand.calls.redact import Redactor, describe_exception, leaf_errors
+from surehand.calls.text import shorten
 from surehand.concurrency import WorkersExhausted
 from surehand.errors import ApprovalRequired, ModelRetry, ToolException
 from surehand.outcomes import FailureKind
+from surehand.policy import DEFAULT_MAX_OUTPUT
 
 __all__ = ["causes_of", "has_author_words", "kind_of", "own_words", "words_of"]
 
@@ -69,8 +71,8 @@ def words_of(error: BaseException, redactor: Redactor) -> str:
 
 
 def own_words(error: BaseException) -> str:
-    """The exception's own text, whatever stands in it; empty where it has none."""
+    """The exception's own text, whatever stands in it, of bounded length; empty where it has none."""
     try:
-        return str.__str__(str(error)).strip()
+        return shorten(str.__str__(str(error)).strip(), DEFAULT_MAX_OUTPUT, advice="")
     except Exception:  # noqa: BLE001 - the exception's own code
         return ""

@@ -16,7 +16,7 @@ from surehand.calls.announce import log_fault
 from surehand.calls.call import Call
 from surehand.calls.causes import causes_of, has_author_words, own_words, words_of
 from surehand.calls.render import render_value
-from surehand.calls.text import listed
+from surehand.calls.text import listed, shorten
 from surehand.errors import ToolCallError, ToolTimedOut
 from surehand.outcomes import FailureKind, Outcome
 from surehand.policy import DEFAULT_MAX_OUTPUT, ErrorRules, OneRule, Tell, are_exceptions
@@ -123,7 +123,7 @@ def _asked(rule: Any, cause: BaseException, call: Call, outcome: Outcome) -> str
         answer = rule(cause)
         if isinstance(answer, Tell):
             return _told_so_much(answer, cause, call, outcome)
-        text = answer if isinstance(answer, str) else _as_text(answer)
+        text = shorten(answer, DEFAULT_MAX_OUTPUT, advice="") if isinstance(answer, str) else _as_text(answer)
     except Exception as failure:  # noqa: BLE001 - the host's own handler: its failure must not lose the call's answer
         log_fault(f"handle_tool_errors={name_of(rule)} failed; the model is told the default text", failure)
         return None

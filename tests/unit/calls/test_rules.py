@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from surehand import AIMessage, ToolNode, tool
+from surehand import AIMessage, ToolNode, create_agent, tool
 from surehand.calls import Call, Host, ToolTable, Turn
 from surehand.calls.endings import classify
 from surehand.calls.rules import told
 from surehand.errors import ToolCallError, ToolException, ToolTimedOut
 from surehand.outcomes import FailureKind, Outcome
 from surehand.policy import ErrorRule, ErrorRules, Tell
+from surehand.testing import ScriptedModel
 
 SECRET = "postgresql://app:hunter2@db/main"
 FAILURE = Outcome(kind=FailureKind.TOOL_ERROR, text="busy", error=ToolException("busy"), error_id="0badf00d")
@@ -129,6 +130,11 @@ def test_a_text_is_never_blank(tell: Tell) -> None:
     assert (_told_of(DatabaseDown(), tell) or "").startswith("DatabaseDown: ")
 
 
+@pytest.mark.parametrize("rule", [True, Tell.VERBATIM, _loud])
+def test_a_text_is_never_longer_than_a_result_may_be(rule: Any) -> None:
+    assert len(_told_of(ToolException("x" * 1_000_000), rule) or "") <= 50_000
+
+
 @pytest.mark.parametrize("tell", Tell)
 def test_our_own_words_about_a_fault_of_the_application_stay(tell: Tell) -> None:
     fault = Outcome(kind=FailureKind.INTERNAL, text="Do not retry.", error=ValueError(SECRET))
@@ -221,3 +227,10 @@ def test_a_mapping_that_changes_after_a_node_was_built_changes_nothing() -> None
     rules[DatabaseDown] = "changed"
     (answer,) = node.invoke([AIMessage(tool_calls=[{"id": "c", "name": "query", "args": {"sql": "x"}}])])
     assert answer.content == "resting"
+
+
+def test_an_agent_takes_rules_by_class_too() -> None:
+    turn = AIMessage(tool_calls=[{"id": "c", "name": "query", "args": {"sql": "x"}}])
+    model = ScriptedModel([turn, AIMessage("done")])
+    create_agent(model, [query], handle_tool_errors={DatabaseDown: "resting"}).invoke("go")
+    assert model.requests[1].messages[-1].text == "resting"

@@ -18,6 +18,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from pydantic import SecretStr
 
+from support.process_tools import double
 from support.programs import run_python
 from surehand import (
     AIMessage,
@@ -167,6 +168,48 @@ def test_every_call_of_a_turn_has_one_span_whatever_becomes_of_it(traces: Traces
 
     ids = [_attributes(span)["gen_ai.tool.call.id"] for span in traces.spans()]
     assert sorted(ids) == sorted(f"c{n}" for n in range(len(calls)))
+
+
+@tool
+async def waiting() -> None:
+    """Wait until it is cancelled."""
+    await asyncio.Event().wait()
+
+
+@tool(timeout=0.02)
+async def stubborn() -> str:
+    """Swallow the first cancellation, and go on for longer than anybody waits."""
+    try:
+        await asyncio.Event().wait()
+    except asyncio.CancelledError:
+        await asyncio.sleep(0)
+    return "late"
+
+
+def test_calls_that_a_fatal_exception_cancels_have_one_span_each(traces: Traces) -> None:
+    @tool
+    async def deadly() -> None:
+        """End the turn."""
+        await asyncio.sleep(0.02)
+        raise PermissionError(SECRET)
+
+    with pytest.raises(PermissionError):
+        traces.node(waiting, deadly, fatal=PermissionError).invoke([_turn(("waiting", {}), ("deadly", {}))])
+
+    kinds = {span.name: _attributes(span)["error.type"] for span in traces.spans()}
+    assert len(traces.spans()) == 2
+    assert kinds == {"execute_tool waiting": "cancelled", "execute_tool deadly": "PermissionError"}
+
+
+def test_a_body_that_swallows_its_cancellation_has_one_span_too(traces: Traces) -> None:
+    traces.node(stubborn).invoke([_turn(("stubborn", {}))])
+    assert len(traces.spans()) == 1
+
+
+def test_a_tool_in_a_process_of_its_own_has_a_span(traces: Traces) -> None:
+    apart = double.with_config(isolation="process")
+    (answer,) = traces.node(apart).invoke([_turn(("double", {"number": 4}))])
+    assert (answer.text, traces.one().name) == ("8", "execute_tool double")
 
 
 def _opening(traces: Traces, *, is_async: bool, **options: Any) -> Any:
