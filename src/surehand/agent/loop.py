@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 
 from surehand.agent.offers import BoundModels, Offer
 from surehand.agent.state import AgentState, EndReason
-from surehand.calls import History, SpentLimit, past_calls, spent_limit
+from surehand.calls import READER_NAME, History, SpentLimit, past_calls, spent_limit
 from surehand.concurrency import Clock
 from surehand.control import RunConfig, current_runtime
 from surehand.dialects import text_calls
@@ -110,16 +110,16 @@ class Loop:
 
     def _spent(self, messages: Sequence[Message]) -> EndReason | None:
         """Which limit is used up, for good; None where nothing is offered for a reason that may pass."""
-        history = past_calls(messages)
-        spent = spent_limit(self.limits, history, seconds=_elapsed(self.clock))
+        history, names = past_calls(messages), {READER_NAME, *self.known.names}
+        own = [past.answer.name or past.name for past in history.executed]
+        executed = Counter(name for name in own if name in names or not self.known.names)
+        seconds = _elapsed(self.clock)
+        spent = spent_limit(self.limits, history, executed=executed.total(), seconds=seconds)
         if spent is not None:
             return _SPENT[spent]
-        return "max_calls" if self._has_no_tool_left(history) else None
-
-    def _has_no_tool_left(self, history: History) -> bool:
         most = self.limits.calls_per_tool
-        executed = Counter(past.answer.name or past.name for past in history.calls if past.is_executed)
-        return most is not None and bool(self.known.names) and all(executed[name] >= most for name in self.known.names)
+        is_used_up = most is not None and all(executed[name] >= most for name in self.known.names)
+        return "max_calls" if is_used_up and self.known.names else None
 
     # What the model says
 

@@ -41,12 +41,13 @@ _Stop: TypeAlias = tuple[FailureKind, str]
 """Why a call does not run, and the words for the model."""
 
 
-def spent_limit(limits: Limits, history: History, *, seconds: float) -> SpentLimit | None:
+def spent_limit(limits: Limits, history: History, *, executed: int, seconds: float) -> SpentLimit | None:
     """The first limit that leaves nothing for a further call; None while there is something left.
 
     Args:
         limits: The limits.
         history: What was called.
+        executed: How many calls were executed.
         seconds: How long the run has been going on.
     """
     if limits.turns is not None and history.turn > limits.turns:
@@ -55,7 +56,7 @@ def spent_limit(limits: Limits, history: History, *, seconds: float) -> SpentLim
         return "seconds"
     if limits.output_chars is not None and history.output_chars >= limits.output_chars:
         return "output_chars"
-    if limits.calls is not None and history.executed >= limits.calls:
+    if limits.calls is not None and executed >= limits.calls:
         return "calls"
     return None
 
@@ -121,7 +122,8 @@ class Guard:
         """The limit that leaves nothing for any further call of the run; None while there is something left."""
         if self._limits is None:
             return None
-        return spent_limit(self._limits, self._history, seconds=self._clock.now() - self._started)
+        executed = self._executed.total() + self._admitted.total()
+        return spent_limit(self._limits, self._history, executed=executed, seconds=self._clock.now() - self._started)
 
     def is_used_up(self, tool: str) -> bool:
         """Whether this tool has been executed as often as one tool may."""
@@ -163,14 +165,10 @@ class Guard:
         limits, name = self._limits, tool.spec.name
         if limits is None:
             return None
-        spent = self.spent()
-        if spent is None and limits.calls is not None:
-            is_full = self._history.executed + self._admitted.total() >= limits.calls
-            spent = "calls" if is_full else None
-        if spent is not None:
+        if (spent := self.spent()) is not None:
             return FailureKind.LIMIT, f"{NOT_EXECUTED}{_reached(limits, spent)} Answer with what you have."
         if self.is_used_up(name):
-            reached = f"the limit of {limits.calls_per_tool:,} calls of {name!r} in this run is reached."
+            reached = f"the limit of {_some(limits.calls_per_tool, 'call')} of {name!r} in this run is reached."
             return FailureKind.LIMIT, f"{NOT_EXECUTED}{reached} Use another tool, or answer with what you have."
         return None
 
@@ -219,20 +217,26 @@ class Guard:
 
     @cached_property
     def _executed(self) -> Counter[str]:
-        return Counter(self._name(past) for past in self._history.calls if past.is_executed)
+        # Several agents may share a conversation: each counts the calls of its own tools.
+        tools = (self._table.find(past.name) for past in self._history.executed)
+        return Counter(tool.spec.name for tool in tools if tool is not None)
 
 
 def _reached(limits: Limits, spent: SpentLimit) -> str:
     match spent:
         case "turns":
-            limit = f"{limits.turns:,} turns"
+            limit = _some(limits.turns, "turn")
         case "calls":
-            limit = f"{limits.calls:,} calls"
+            limit = _some(limits.calls, "call")
         case "seconds":
             limit = f"{limits.seconds:g} seconds"
         case "output_chars":
-            limit = f"{limits.output_chars:,} characters of results"
+            limit = f"{_some(limits.output_chars, 'character')} of results"
     return f"the limit of {limit} for this run is reached."
+
+
+def _some(number: int | None, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _note(times: int) -> str:

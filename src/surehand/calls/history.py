@@ -109,10 +109,10 @@ class History:
     turn: int = 0
     """The number of the newest turn, from 1; its calls may be answered in part, or not at all."""
 
-    @cached_property
-    def executed(self) -> int:
-        """How many calls were executed."""
-        return sum(call.is_executed for call in self.calls)
+    @property
+    def executed(self) -> Iterator[PastCall]:
+        """The calls that were executed, or may have been."""
+        return (call for call in self.calls if call.is_executed)
 
     @cached_property
     def output_chars(self) -> int:

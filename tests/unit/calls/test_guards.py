@@ -76,7 +76,7 @@ def test_the_model_is_told_which_limit_it_is_and_what_to_do() -> None:
     conversation = Conversation(ToolNode([look], limits=Limits(calls=1)))
     _, refused = conversation.turn(("look", {}), ("look", {"key": "b"}))
     assert refused == (
-        "The call was not executed: the limit of 1 calls for this run is reached. Answer with what you have."
+        "The call was not executed: the limit of 1 call for this run is reached. Answer with what you have."
     )
     assert kinds(conversation.messages) == [None, FailureKind.LIMIT]
 
@@ -130,7 +130,7 @@ def test_turns_are_counted() -> None:
     conversation = Conversation(ToolNode([look], limits=Limits(turns=1)))
     conversation.turn(("look", {"key": "a"}))
     (answer,) = conversation.turn(("look", {"key": "b"}))
-    assert "the limit of 1 turns" in answer
+    assert "the limit of 1 turn for" in answer
 
 
 def test_time_is_that_of_the_graph_that_runs_the_node() -> None:
@@ -154,6 +154,15 @@ def test_calls_that_were_answered_before_the_node_ran_again_count() -> None:
     messages = [HumanMessage("go"), AIMessage(tool_calls=made), *node.invoke([AIMessage(tool_calls=made[:1])])]
     answers = node.invoke(messages)
     assert kinds(answers) == [None, FailureKind.LIMIT]
+
+
+def test_of_a_conversation_that_several_agents_share_each_counts_its_own_tools() -> None:
+    conversation = Conversation(ToolNode([send, look], limits=Limits(calls=3)))
+    for number in range(3):
+        conversation.turn(("send", {"to": str(number)}))
+    other = ToolNode([look], limits=Limits(calls=1))
+    reply = conversation.reply(("look", {}), ("look", {"key": "b"}))
+    assert kinds(other.invoke([*conversation.messages, reply])) == [None, FailureKind.LIMIT]
 
 
 # The same call over and over
