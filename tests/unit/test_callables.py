@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from surehand.callables import caller_frames, closure_names, is_async_callable
+from surehand.callables import caller_frames, closure_names, is_async_callable, name_of
 
 
 async def fetch(_: int = 0) -> None: ...
@@ -55,3 +55,32 @@ def test_the_nearest_caller_comes_first() -> None:
     frame = next(caller_frames())
 
     assert frame.f_code.co_name == "test_the_nearest_caller_comes_first"
+
+
+class Notifier:
+    """Shows what it was made with."""
+
+    def __repr__(self) -> str:
+        return "Notifier(token='hunter2')"
+
+    def __call__(self) -> None:
+        """Do nothing."""
+
+    def send(self, *_: int) -> None:
+        """Do nothing."""
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (Notifier(), "Notifier"),
+        (Notifier().send, "Notifier.send"),
+        (partial(partial(Notifier().send, 1), 2), "Notifier.send"),
+        (Notifier, "Notifier"),
+        (len, "len"),
+        (3, "int"),
+    ],
+    ids=str,
+)
+def test_a_function_is_named_without_what_it_was_made_with(function: object, name: str) -> None:
+    assert name_of(function) == name
