@@ -313,8 +313,9 @@ class Plan:
     @property
     def is_plain(self) -> bool:
         """Whether nothing is to keep a valid call from its tool."""
-        is_whole = self.door != "cancelled" and not (self.is_sequential and self.stops)
-        return is_whole and self.approves and not self.middleware and self.limits is None and self.journal_entries != 3
+        is_whole = self.door != "cancelled" and not (self.is_sequential and self.stops) and not self.fatal
+        is_free = self.limits is None and self.breaker is None and self.idle_timeout != 5 and self.approves
+        return is_whole and is_free and not self.middleware and self.journal_entries != 3
 
     def node(self, bench: Bench, events: EventLog) -> ToolNode:
         return ToolNode(
