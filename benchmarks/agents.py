@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from benchmarks import peers
-from benchmarks.calls import forecast_sync
+from benchmarks.calls import forecast, forecast_sync
 from benchmarks.harness import Case, Contender
 from surehand import AIMessage, Message, create_agent, tool
 from surehand.testing import FunctionModel
@@ -15,11 +15,15 @@ RUNS = 20
 ARGS = {"city": "Oslo", "days": 3}
 
 
-def reply(messages: list[Message]) -> AIMessage:
-    """A call at first, then the end."""
-    if messages[-1].type == "tool":
-        return AIMessage("Done.")
-    return AIMessage(tool_calls=[{"id": "c1", "name": "forecast_sync", "args": ARGS}])
+def model(name: str) -> FunctionModel:
+    """A call of the tool at first, then the end."""
+
+    def reply(messages: list[Message]) -> AIMessage:
+        if messages[-1].type == "tool":
+            return AIMessage("Done.")
+        return AIMessage(tool_calls=[{"id": "c1", "name": name, "args": ARGS}])
+
+    return FunctionModel(reply)
 
 
 def again(run: Callable[[], object]) -> Callable[[], object]:
@@ -29,9 +33,14 @@ def again(run: Callable[[], object]) -> Callable[[], object]:
 
 def cases() -> Iterator[Case]:
     """The cases of this module."""
-    agent = create_agent(FunctionModel(reply), [tool(forecast_sync)])
+    agent = create_agent(model("forecast_sync"), [tool(forecast_sync)])
+    on_loop = create_agent(model("forecast"), [tool(forecast)])
     ours = again(lambda: agent.invoke({"messages": [("user", "Go.")]}))
-    contenders = [Contender(name="surehand create_agent", run=ours, calls=RUNS)]
+    without_threads = again(lambda: on_loop.invoke({"messages": [("user", "Go.")]}))
+    contenders = [
+        Contender(name="surehand create_agent", run=ours, calls=RUNS),
+        Contender(name="surehand create_agent, asynchronous tool", run=without_threads, calls=RUNS),
+    ]
     theirs = peers.agent(forecast_sync, "forecast_sync", ARGS) if peers.is_there() else None
     if theirs is not None:
         contenders.append(Contender(name="langchain create_agent", run=again(theirs), calls=RUNS))
