@@ -87,6 +87,8 @@ class Run:
         self._is_nested = is_nested
         self._shared: dict[Any, Any] = {}
         self._began = SYSTEM_CLOCK.now()
+        self._runtimes: dict[str, Runtime] = {}
+        """The newest one of each node."""
         self.snapshot = Snapshot(step=-1, values=values, tasks=(ENTRY,))
         self.writes: list[Write] = []
         """Everything that nodes wrote, in order; kept for the graph around this one only."""
@@ -243,8 +245,12 @@ class Run:
         return update
 
     def _runtime_for(self, node: str, step: int) -> Runtime:
+        """What a node, and then the paths behind it, are handed in a step: the same to all of them."""
+        known = self._runtimes.get(node)
+        if known is not None and known.metadata["step"] == step:
+            return known
         settings = self._settings
-        return Runtime(
+        made = self._runtimes[node] = Runtime(
             config=settings.config,
             store=self._store,
             context=settings.context,
@@ -253,6 +259,7 @@ class Run:
             elapsed=self._elapsed,
             shared=self._shared,
         )
+        return made
 
     def _elapsed(self) -> float:
         """Seconds since this run began; a graph that is a node counts from where it was entered."""

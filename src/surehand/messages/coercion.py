@@ -77,10 +77,9 @@ def convert_to_messages(value: object) -> list[Message]:
     if is_array(value) and are_messages(value):
         return value.copy()  # messages of ours carry ids that fit already: nothing to follow, whatever the length
     items = items_of(value)
-    if not isinstance(value, list | tuple) or (isinstance(value, tuple) and _is_pair(items)):
-        items = [cast("object", value)]
+    is_several = isinstance(value, list) or (isinstance(value, tuple) and not _is_pair(items))
     reader = _Reader()
-    for item in items:
+    for item in items if is_several else [value]:
         reader.read(item)
     return reader.messages
 
@@ -120,7 +119,7 @@ class _Reader:
         elif isinstance(item, Mapping):
             self._read_mapping(cast("Mapping[str, Any]", item))
         elif _is_pair(pair := items_of(item)):
-            self._read_mapping({"role": pair[0], "content": pair[1]})
+            self._read_pair(*pair)
         elif (fields := _object_fields(item)) is not None:
             self._read_mapping(fields)
         else:
@@ -136,6 +135,12 @@ class _Reader:
             ]
         elif isinstance(message, ToolMessage):
             self.open = [call for call in self.open if call.id != message.tool_call_id]
+
+    def _read_pair(self, role: str, content: Any) -> None:
+        if _ROLES.get(role) == "human" and isinstance(content, str):
+            self._add(HumanMessage(content))
+        else:
+            self._read_mapping({"role": role, "content": content})
 
     def _read_mapping(self, item: Mapping[str, Any]) -> None:
         if is_stored(item):
