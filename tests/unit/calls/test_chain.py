@@ -602,11 +602,13 @@ async def until(condition: Callable[[], bool]) -> None:
 
 @pytest.mark.parametrize("order", [[SYNC], [ASYNC], [SYNC, ASYNC], [ASYNC, SYNC], [SYNC, SYNC]])
 def test_cancelling_a_turn_cancels_through_middlewares_and_wakes_their_threads(order: list[str]) -> None:
+    begun: list[str] = []
     ended: list[str] = []
 
     @tool
     async def hang() -> None:
         """Hang."""
+        begun.append("body")
         try:
             await asyncio.Event().wait()
         finally:
@@ -629,7 +631,7 @@ def test_cancelling_a_turn_cancels_through_middlewares_and_wakes_their_threads(o
 
     async def main() -> list[ToolMessage]:
         task = asyncio.create_task(node.ainvoke([turn("hang", "hang")]))
-        await asyncio.sleep(0.05)
+        await until(lambda: len(begun) == 2)
         task.cancel()
         with pytest.raises(asyncio.CancelledError) as caught:
             await task
