@@ -76,10 +76,12 @@ def convert_to_messages(value: object) -> list[Message]:
     """
     if is_array(value) and are_messages(value):
         return value.copy()  # messages of ours carry ids that fit already: nothing to follow, whatever the length
+    kind: type = type(value)
     items = items_of(value)
-    is_several = isinstance(value, list) or (isinstance(value, tuple) and not _is_pair(items))
+    if not issubclass(kind, list | tuple) or (issubclass(kind, tuple) and _is_pair(items)):
+        items = [value]
     reader = _Reader()
-    for item in items if is_several else [value]:
+    for item in items:
         reader.read(item)
     return reader.messages
 
