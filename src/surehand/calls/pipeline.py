@@ -152,10 +152,14 @@ async def recall(call: Call) -> Call:
     journal = call.turn.host.journal
     if journal is None:
         return call
-    known = await journal.recall(call.key)
-    if known is None or (_is_in_doubt(known) and call.tool is not None and call.tool.may_run_twice):
-        await journal.begin(call.key)
-        return call._replace(is_journalled=True)
+    try:
+        known = await journal.recall(call.key)
+        if known is None or (_is_in_doubt(known) and call.tool is not None and call.tool.may_run_twice):
+            await journal.begin(call.key)
+            return call._replace(is_journalled=True)
+    except Exception as error:  # noqa: BLE001 - the host's journal: without it the call must not run, but is answered
+        log_fault(f"{call.id}: the journal failed", error)
+        return internal(call, f"The call of {call.name!r} could not be recorded", error)
     return call._replace(outcome=known.outcome, message=known)
 
 
@@ -205,15 +209,15 @@ def end(call: Call) -> Call:
 
 
 async def perform(call: Call) -> Call:
-    """Run a call that is ready, to its answer; an exception of the journal is an answer too."""
+    """Run a call that is ready, to its answer; an exception of the host's own objects is an answer too."""
     try:
         for step in PERFORM:
             if call.outcome is not None:
                 break
             call = await step(call)
-    except Exception as error:  # noqa: BLE001 - the host's journal: without it the call must not run, but is answered
-        log_fault(f"{call.id}: the journal failed", error)
-        call = internal(call, f"The call of {call.name!r} could not be recorded", error)
+    except Exception as error:  # noqa: BLE001 - arguments, results and clocks of the host's may fail when they are read
+        log_fault(f"{call.id}: the call failed outside of its body", error)
+        call = internal(call, f"The call of {call.name!r} could not be brought to its end", error)
     call = _answered(call)
     await record(call)
     return call
