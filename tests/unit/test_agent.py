@@ -516,6 +516,27 @@ def test_a_tool_that_keeps_failing_may_be_hidden() -> None:
     assert [request.tool_names for request in model.requests] == [("add", "quote"), ("add",)]
 
 
+def test_a_choice_of_a_tool_that_is_hidden_is_left_open() -> None:
+    @tool(circuit_breaker=CircuitBreaker(failures=1, hides_tool=True), retry=None)
+    def quote() -> str:
+        """Fail."""
+        raise ToolException("down")
+
+    model = ScriptedModel([asking(call(name="quote")), "sorry", "hello"])
+    agent = create_agent(model, [add, quote], tool_choice="quote")
+    agent.invoke("hi")
+    agent.invoke("hi")
+    assert [(request.tool_choice, request.tool_names) for request in model.requests[::2]] == [
+        ("quote", ("add", "quote")),
+        (None, ("add",)),
+    ]
+
+
+def test_a_choice_of_a_tool_that_is_not_there_is_refused() -> None:
+    with pytest.raises(OptionError, match="tool_choice"):
+        create_agent(ScriptedModel([]), [add], tool_choice="nosuch")
+
+
 def test_a_long_result_can_be_read_on_with_a_tool_that_is_offered_from_then_on() -> None:
     @tool(max_output=1_000)
     def dump() -> str:

@@ -123,11 +123,9 @@ def create_agent(
             listener=listener,
             clock=clock,
         )
-    models = BoundModels(chat, tool_choice, is_computed=is_computed)
     loop = Loop(
-        models=models,
+        models=BoundModels(chat, tool_choice, registered),
         tools=node,
-        known=models.of(registered),
         system=_as_system(system_prompt),
         max_iterations=min(count("max_iterations", max_iterations), bounds.turns or max_iterations),
         limits=bounds,

@@ -61,8 +61,6 @@ class Loop:
 
     models: BoundModels
     tools: ToolNode | None
-    known: Offer
-    """What is offered as long as nothing is used up or hidden; nothing where the tools are computed."""
     system: SystemMessage | None
     max_iterations: int
     limits: Limits
@@ -102,7 +100,7 @@ class Loop:
     ) -> tuple[Offer, EndReason | None]:
         """What is offered in this turn, and which limit is used up, so that it is nothing."""
         if self.tools is None:
-            return self.known, None
+            return self.models.known, None
         offered = await self.tools.aoffered({**state, "messages": messages}, config)
         offer = self.models.of(offered)
         _remember(self, offer)
@@ -110,16 +108,16 @@ class Loop:
 
     def _spent(self, messages: Sequence[Message]) -> EndReason | None:
         """Which limit is used up, for good; None where nothing is offered for a reason that may pass."""
-        history, names = past_calls(messages), {READER_NAME, *self.known.names}
+        history, known = past_calls(messages), self.models.known.names
         own = [past.answer.name or past.name for past in history.executed]
-        executed = Counter(name for name in own if name in names or not self.known.names)
+        executed = Counter(name for name in own if name in known or name == READER_NAME or not known)
         seconds = _elapsed(self.clock)
         spent = spent_limit(self.limits, history, executed=executed.total(), seconds=seconds)
         if spent is not None:
             return _SPENT[spent]
         most = self.limits.calls_per_tool
-        is_used_up = most is not None and all(executed[name] >= most for name in self.known.names)
-        return "max_calls" if is_used_up and self.known.names else None
+        is_used_up = most is not None and all(executed[name] >= most for name in known)
+        return "max_calls" if is_used_up and known else None
 
     # What the model says
 
@@ -195,7 +193,7 @@ def _remember(loop: Loop, offer: Offer) -> None:
 
 def _remembered(loop: Loop) -> Offer:
     runtime = current_runtime()
-    return loop.known if runtime is None else cast("Offer", runtime.shared.get(loop, loop.known))
+    return loop.models.known if runtime is None else cast("Offer", runtime.shared.get(loop, loop.models.known))
 
 
 def _elapsed(clock: Clock) -> float:

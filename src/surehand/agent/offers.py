@@ -41,35 +41,44 @@ class BoundModels:
     Args:
         model: The model as the host gave it.
         choice: The choice that is forced in the first request; None for the model's own.
-        is_computed: Whether the tools are not known beforehand: one that is chosen may then be missing among them.
+        tools: All tools there are; none where they are computed.
+
+    Raises:
+        OptionError: The choice names none of the tools.
+        ToolDefinitionError: A provider could not tell two of the tools apart.
     """
 
-    def __init__(self, model: ChatModel, choice: ToolChoice, *, is_computed: bool) -> None:
+    def __init__(self, model: ChatModel, choice: ToolChoice, tools: Sequence[BaseTool]) -> None:
         self._model = model
         self._choice = choice if choice is not None else getattr(model, "tool_choice", None)
-        self._is_computed = is_computed
         self._made: dict[tuple[int, ...], Offer] = {}
         self._lock = Lock()
+        self.known = self._keep(self._bound(tuple(tools), choice=self._choice))
+        """The model with all tools, as long as nothing is used up or hidden."""
 
     def of(self, tools: Sequence[BaseTool]) -> Offer:
         """The model with these tools; the same one for the same tools, and as it was given where there are none.
 
+        A choice of a tool that is not among them, because it is used up or hidden, is left open.
+
         Raises:
-            OptionError: The choice names none of the tools.
             ToolDefinitionError: A provider could not tell two of the tools apart.
         """
-        key = tuple(map(id, tools))  # what is kept keeps its tools: no other gets the number of one of them
-        made = self._made.get(key)
-        return made if made is not None else self._keep(key, self._bound(tuple(tools)))
+        made = self._made.get(_key(tools))
+        if made is not None:
+            return made
+        names = [tool.spec.name for tool in tools]
+        is_open = isinstance(self._choice, str) and self._choice not in _MODES and self._choice not in names
+        return self._keep(self._bound(tuple(tools), choice=None if is_open else self._choice))
 
-    def _keep(self, key: tuple[int, ...], made: Offer) -> Offer:
+    def _keep(self, made: Offer) -> Offer:
         with self._lock:
-            self._made[key] = made
+            self._made[_key(made.tools)] = made
             while len(self._made) > _KEPT:
                 del self._made[next(iter(self._made))]
         return made
 
-    def _bound(self, tools: tuple[BaseTool, ...]) -> Offer:
+    def _bound(self, tools: tuple[BaseTool, ...], *, choice: ToolChoice) -> Offer:
         is_bare = not tools and not getattr(self._model, "tools", None)
         # Some providers refuse an empty list of tools, so that a model without any is better left as it is.
         free = self._model if is_bare else self._model.bind_tools(tools)
@@ -78,11 +87,10 @@ class BoundModels:
             names=frozenset(tool.spec.name for tool in tools),
             direct=frozenset(tool.spec.name for tool in tools if tool.spec.return_direct),
             free=free,
-            first=self._model.bind_tools(tools, tool_choice=self._choice) if self._is_forced(tools) else free,
+            first=free if choice is None or not tools else self._model.bind_tools(tools, tool_choice=choice),
         )
 
-    def _is_forced(self, tools: tuple[BaseTool, ...]) -> bool:
-        if self._choice is None or not tools:
-            return False
-        is_name = isinstance(self._choice, str) and self._choice not in _MODES
-        return not (is_name and self._is_computed) or self._choice in [tool.spec.name for tool in tools]
+
+def _key(tools: Sequence[BaseTool]) -> tuple[int, ...]:
+    """By identity: what is kept keeps its tools, so that no other can get the number of one of them."""
+    return tuple(map(id, tools))
