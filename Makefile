@@ -10,12 +10,13 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO_READY := $(DEMO_VENV)/.ready
 BENCH_READY := $(VENV)/.ready-bench
-CODE := src tests scripts benchmarks examples
+EVAL_READY := $(VENV)/.ready-eval
+CODE := src tests scripts benchmarks evals examples
 
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-local test-lowest check format format-check lint types layers docs bench figures proofs lock clean
+.PHONY: help setup demo test test-slow test-local test-lowest check format format-check lint types layers docs bench eval-local figures proofs lock clean
 
 help: ## list the recipes
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
@@ -36,6 +37,10 @@ $(DEMO_READY): pyproject.toml
 
 $(BENCH_READY): $(READY)
 	$(BIN)/python -m pip install --quiet --group bench
+	@touch $@
+
+$(EVAL_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --group eval
 	@touch $@
 
 demo: ## a guided tour that needs no key and no development tools
@@ -83,6 +88,10 @@ docs: $(READY) ## build the documentation into site/
 
 bench: $(BENCH_READY) ## overhead per call, beside LangGraph and the bare floor
 	$(BIN)/python -m benchmarks $(ARGS)
+
+eval-local: $(EVAL_READY) ## how far the embedded model gets with us and with others; writes the table into the docs
+	SUREHAND_LOCAL_MODEL="$${SUREHAND_LOCAL_MODEL:-$$($(BIN)/python scripts/fetch_test_model.py)}" \
+	$(BIN)/python -m evals --write $(ARGS)
 
 figures: $(READY) ## our size figures beside those of codebases we admire
 	$(BIN)/python scripts/figures.py

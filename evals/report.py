@@ -40,7 +40,8 @@ class Results:
 
 def report(results: Results) -> str:
     """The tables, with what they were measured on."""
-    return "\n".join([*_head(results), "", *_summary(results), "", *_per_task(results)])
+    title = f"### Prompt style: {results.style}"
+    return "\n".join([title, "", *_head(results), "", *_summary(results), "", *_per_task(results)])
 
 
 def written_into(page: str, tables: str) -> str:
@@ -66,7 +67,7 @@ def _head(results: Results) -> Iterator[str]:
         versions |= record.versions
     days = sorted({record.at[:10] for record in records})
     yield f"- Measured: {' to '.join(dict.fromkeys((days[0], days[-1])))}"
-    yield f"- Model: {', '.join(sorted({record.model for record in records}))}, prompt style {results.style}"
+    yield f"- Model: {', '.join(sorted({record.model for record in records}))}"
     yield f"- Machine: {os.cpu_count()} cores, {platform.machine()}, {platform.system()}"
     yield f"- Python {platform.python_version()}, {', '.join(f'{name} {number}' for name, number in versions.items())}"
 
