@@ -113,10 +113,7 @@ class Message:
 
     def _with_id(self, message_id: str) -> Self:
         """A copy that is the same but for its id; nothing is read anew."""
-        kind = type(self)
-        copy = kind.__new__(kind)
-        for field, value in _state(self).items():
-            _set(copy, field, value)
+        copy = cast("Self", _rebuild(type(self), _state(self)))
         _set(copy, "id", message_id)
         return copy
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Final, cast
 
-from surehand.calls import Guard, Host, ToolTable
+from surehand.calls import Guard, Host, RegisteredTool, ToolTable
 from surehand.control import Runtime
 from surehand.messages import Message, ToolMessage
 from surehand.nodes.tool_sets import ToolSet
@@ -23,7 +23,7 @@ from surehand.policy import CircuitBreaker
 from surehand.shapes import is_object
 from surehand.spec import wire_name
 
-__all__ = ["Offers", "can_be_called", "had"]
+__all__ = ["Offers", "can_be_called", "had", "is_hidden_at_times"]
 
 _KEPT: Final = 32
 """How many turns of a run are remembered."""
@@ -95,11 +95,15 @@ def had(offers: Offers | None, messages: Sequence[Message]) -> Callable[[str], b
     return was_there
 
 
+def is_hidden_at_times(tool: RegisteredTool) -> bool:
+    """Whether the tool is not offered while its circuit breaker is open."""
+    breaker = tool.options.circuit_breaker
+    return isinstance(breaker, CircuitBreaker) and breaker.hides_tool
+
+
 def can_be_called(name: str, table: ToolTable, host: Host, guard: Guard | None) -> bool:
     """Whether a call of the tool could run now: its breaker does not hide it, and its limit is not used up."""
     tool = table.get(name)
-    breaker = None if tool is None else tool.options.circuit_breaker
-    is_hidden = isinstance(breaker, CircuitBreaker) and breaker.hides_tool and host.breakers is not None
-    if is_hidden and host.breakers is not None and host.breakers.is_open(name):
+    if tool is not None and is_hidden_at_times(tool) and host.breakers is not None and host.breakers.is_open(name):
         return False
     return guard is None or not guard.is_used_up(name)

@@ -38,9 +38,9 @@ from surehand.errors import InputError, OptionError
 from surehand.events import Listener
 from surehand.messages import AIMessage, unanswered_calls
 from surehand.nodes.conversation import Conversation
-from surehand.nodes.offers import Offers, can_be_called, had
+from surehand.nodes.offers import Offers, can_be_called, had, is_hidden_at_times
 from surehand.nodes.tool_sets import ToolSet, ToolSetFunction, ToolSets
-from surehand.nodes.visit import Visit
+from surehand.nodes.visit import Visit, thread_of
 from surehand.policy import (
     ErrorRule,
     Limits,
@@ -190,6 +190,9 @@ class ToolNode:
             renderers=None if renderers is None else Renderers(renderers, base=RENDERERS),
             breakers=Breakers(clock),
         )
+        self._may_leave_out = (
+            self._sets.fixed is None or limits is not None or any(map(is_hidden_at_times, fixed.table))
+        )
 
     def invoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> Any:
         """Execute the calls; see ``ainvoke``."""
@@ -221,6 +224,8 @@ class ToolNode:
 
     def offered(self, state: Any, config: RunConfig | None = None, context: Any = None) -> list[BaseTool]:
         """What to offer to a model for its next turn; see ``aoffered``."""
+        if (tools := self._steady_offer(config)) is not None:
+            return tools
         visit = self._visit(state, config, context)
         return self._offered(visit, self._sets.now(visit.request))
 
@@ -239,8 +244,16 @@ class ToolNode:
         Raises:
             Exception: What the function of the tools raises.
         """
+        if (tools := self._steady_offer(config)) is not None:
+            return tools
         visit = self._visit(state, config, context)
         return self._offered(visit, await self._sets.anow(visit.request))
+
+    def _steady_offer(self, config: RunConfig | None) -> list[BaseTool] | None:
+        """All tools, where none can be used up or hidden and there is no result to be read on; else None."""
+        shelf, given = self._host.shelf, cast("RunConfig", mapping("config", config))
+        is_reading = shelf is not None and shelf.holds(thread_of(given))
+        return None if self._may_leave_out or is_reading else list(self.tools_by_name.values())
 
     def _visit(self, state: Any, config: RunConfig | None, context: Any) -> Visit:
         return Visit.of(state, key=self.messages_key, config=config, context=context, store=self._store)

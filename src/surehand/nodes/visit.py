@@ -12,7 +12,7 @@ from surehand.nodes.conversation import Conversation
 from surehand.nodes.tool_sets import ToolSetRequest
 from surehand.policy import mapping
 
-__all__ = ["Visit"]
+__all__ = ["Visit", "thread_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class Visit:
             store=store if store is not None or runtime is None else runtime.store,
             context=context if context is not None or runtime is None else runtime.context,
             config=given,
-            thread_id=str(mapping("configurable", given.get("configurable")).get("thread_id", "")),
+            thread_id=thread_of(given),
         )
         return cls(conversation=conversation, messages=conversation.messages(), request=request, runtime=runtime)
 
@@ -54,3 +54,12 @@ class Visit:
         while newest > 0 and not isinstance(self.messages[newest], AIMessage):
             newest -= 1
         return self.conversation.given[: max(newest, 0)]
+
+
+def thread_of(config: RunConfig) -> str:
+    """The conversation that a configuration names; empty where it names none.
+
+    Raises:
+        OptionError: What stands there is no mapping.
+    """
+    return str(mapping("configurable", config.get("configurable")).get("thread_id", ""))
