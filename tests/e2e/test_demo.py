@@ -54,7 +54,7 @@ def test_the_recording_is_marked_as_one(shown: str) -> None:
 
 
 def test_the_summary_says_that_every_promise_was_kept(shown: str) -> None:
-    assert "14 calls, 14 answers, exactly one each" in shown
+    assert "15 calls, 15 answers, exactly one each" in shown
     assert "Every promise was kept." in " ".join(shown.split())
 
 

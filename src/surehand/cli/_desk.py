@@ -86,7 +86,7 @@ class Desk:
             order_id: The number of the order.
         """
         password, key = SECRETS
-        raise ConnectionError(
+        raise PermissionError(
             f"postgresql://shop:{password}@db.internal:5432/customers refused order {order_id} (api_key={key})"
         )
 

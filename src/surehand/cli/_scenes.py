@@ -183,7 +183,7 @@ SCENES: Final = (
                 name="customer_address",
                 arguments='{"order_id": 4711}',
                 ending=Ending(
-                    kind=FailureKind.EXCEPTION, tells=("ConnectionError",), hides=(*SECRETS, "Traceback", ".py")
+                    kind=FailureKind.EXCEPTION, tells=("PermissionError",), hides=(*SECRETS, "Traceback", ".py")
                 ),
             ),
         ),
@@ -204,5 +204,18 @@ SCENES: Final = (
         calls=(
             SentCall(name="export_log", arguments='{"order_id": 4711}', ending=Ending(tells=("200,000",), longest=300)),
         ),
+    ),
+    Scene(
+        title="The same refund again",
+        lesson="It succeeded above, so it is not made twice by mistake; the model is told how to insist.",
+        calls=(
+            SentCall(
+                name="refund",
+                arguments='{"order_id": 4711, "amount": 129.9}',
+                ending=Ending(kind=FailureKind.SKIPPED, attempts=0, tells=("Refunded 129.90 euro",)),
+            ),
+        ),
+        check=lambda desk: desk.refunds == [(4711, 129.9)],
+        promise="129.90 was paid once",
     ),
 )

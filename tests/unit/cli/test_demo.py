@@ -28,8 +28,8 @@ def test_the_demo_says_that_its_model_is_recorded(lines: list[dict[str, Any]]) -
     assert lines[0] == {"type": "opening", "model": "recorded", "question": lines[0]["question"]}
 
 
-def test_the_demo_has_nine_scenes_and_keeps_all_promises(lines: list[dict[str, Any]]) -> None:
-    assert [line["passed"] for line in lines if line["type"] == "scene"] == [True] * 9
+def test_the_demo_has_ten_scenes_and_keeps_all_promises(lines: list[dict[str, Any]]) -> None:
+    assert [line["passed"] for line in lines if line["type"] == "scene"] == [True] * 10
     assert lines[-1] == {"type": "summary", "calls": 14, "answers": 14, "passed": True, "problems": []}
 
 
@@ -70,7 +70,7 @@ def test_the_hanging_tool_is_answered_in_time(lines: list[dict[str, Any]]) -> No
 
 def test_no_secret_is_told(lines: list[dict[str, Any]]) -> None:
     [call] = scene(lines, "A crash with a password and a key in its text")
-    assert "ConnectionError" in call["told"]
+    assert "PermissionError" in call["told"]
     assert "Tr0ub4dor" not in json.dumps(lines)
     assert "sk-live" not in json.dumps(lines)
 
