@@ -24,7 +24,7 @@ from surehand.calls.bodies import CLEANUP_SECONDS
 from surehand.calls.call import Call, Turn
 from surehand.calls.pipeline import begin, ended_as, ended_late, finish, run_call
 from surehand.calls.turn_output import fit
-from surehand.concurrency import SYSTEM_CLOCK, has_running_loop, run_sync, run_without_loop
+from surehand.concurrency import SYSTEM_CLOCK, Timer, has_running_loop, run_sync, run_without_loop
 from surehand.control import Command
 from surehand.messages import ToolCall, ToolMessage, close_call
 from surehand.outcomes import FailureKind
@@ -160,6 +160,8 @@ class _Floor:
         """What is meant for whoever runs the program, such as Ctrl-C."""
         self._is_closing = False
         """Whether the calls that are left are cancelled."""
+        self._patience: Timer | None = None
+        """Ends the wait for those that swallow it."""
         self._turn.lose = self._lose
 
     async def run(self) -> None:
@@ -169,13 +171,15 @@ class _Floor:
             for group in _groups(self._calls):
                 for number, call in enumerate(group, 1):
                     if self._is_closing:
-                        return
+                        break
                     await self._take_up(call)
                     if number % _BREATH == 0 and not self._turn.is_inline:
                         await asyncio.sleep(0)
                     if room is not None:
                         await self._until(room)
                 await self._until(0)
+                if self._is_closing:
+                    return
                 if self._must_stop(group[-1]):
                     self._skip_the_rest()
                     return
@@ -185,6 +189,8 @@ class _Floor:
         finally:
             if self._broken is not None:
                 await self._cancel_all()
+            self._rest()
+            if self._broken is not None:
                 raise self._broken
 
     def answered(self) -> list[Call]:
@@ -221,6 +227,11 @@ class _Floor:
             self._wake(at_once=True)
         else:
             self._has_ended(ended)
+
+    def _rest(self) -> None:
+        """Leave nothing behind that would happen later."""
+        if self._patience is not None:
+            self._patience.cancel()
 
     def _has_ended(self, call: Call) -> None:
         if self._tasks.pop(call.position, None) is None:
@@ -277,7 +288,7 @@ class _Floor:
         self._is_closing = True
         for task in self._tasks.values():
             task.cancel()
-        self._turn.host.clock.call_later(CLEANUP_SECONDS, self._give_up)
+        self._patience = self._turn.host.clock.call_later(CLEANUP_SECONDS, self._give_up)
 
     def _give_up(self) -> None:
         for position, task in list(self._tasks.items()):

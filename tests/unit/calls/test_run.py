@@ -519,3 +519,36 @@ def test_a_command_that_cannot_be_read_costs_the_turn_no_answer(update: Any) -> 
 
     answers = ToolNode([move, quick], commands=True).invoke([_turn("move", "quick")])
     assert [answer.outcome.kind for answer in answers] == ["internal", None]
+
+
+def test_a_fatal_exception_ends_the_turn_only_when_all_its_calls_have_ended() -> None:
+    ended: list[str] = []
+
+    class Fatal(Exception):
+        pass
+
+    @tool
+    async def deadly() -> str:
+        """End the turn."""
+        await asyncio.sleep(0.02)
+        raise Fatal
+
+    @tool
+    async def tidy() -> str:
+        """Take a moment to clean up."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0.01)
+            ended.append("tidy")
+        return "never"
+
+    events: list[Event] = []
+    node = ToolNode([deadly, tidy], fatal=Fatal, listener=events.append)
+    with pytest.raises(Fatal) as caught:
+        node.invoke([_turn("deadly", *["tidy"] * 199)])
+    messages: list[ToolMessage] = caught.value.tool_messages  # type: ignore[attr-defined]
+    started = [event.call_id for event in events if isinstance(event, CallStarted)]
+    finished = [event.call_id for event in events if isinstance(event, CallFinished)]
+    assert (len(messages), len(ended)) == (200, 199)
+    assert sorted(started) == sorted(finished)
