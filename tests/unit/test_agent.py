@@ -28,6 +28,7 @@ from surehand import (
     ToolDefinitionError,
     ToolException,
     ToolMessage,
+    ToolNode,
     ToolSetRequest,
     check_transcript,
     create_agent,
@@ -658,3 +659,34 @@ def test_the_time_that_a_run_may_take_is_that_of_the_clock() -> None:
     assert (result["end_reason"], clock.now()) == ("max_seconds", 600)
     again = ScriptedModel([asking(call(name="wait", minutes=1)), "done"])
     assert create_agent(again, [wait], limits=Limits(seconds=300), clock=clock).invoke("hi")["end_reason"] == "answer"
+
+
+# -- a node of the host's own ----------------------------------------------------------------------------------------
+
+
+def test_an_agent_uses_a_node_as_it_is() -> None:
+    @tool
+    def broken() -> str:
+        """Break."""
+        raise ValueError("broken")
+
+    node = ToolNode([broken, add], sequential=True, stop_on_failure=True)
+    calls: list[Any] = [{"id": "1", "name": "broken", "args": {}}, {"id": "2", "name": "add", "args": {"a": 1, "b": 2}}]
+    model = ScriptedModel([AIMessage(tool_calls=calls), AIMessage("done")])
+    state = create_agent(model, node).invoke({"messages": "go"})
+    answers = [message for message in state["messages"] if isinstance(message, ToolMessage)]
+    kinds = [answer.outcome.kind for answer in answers if answer.outcome is not None]
+    assert (kinds, model.requests[0].tool_names) == (["exception", "skipped"], ("broken", "add"))
+
+
+def test_the_limits_of_a_node_end_a_run_in_words() -> None:
+    replies = [AIMessage(tool_calls=[{"id": str(n), "name": "add", "args": {"a": n, "b": n}}]) for n in range(2)]
+    model = ScriptedModel([*replies, AIMessage("That is all.")])
+    state = create_agent(model, ToolNode([add], limits=Limits(calls=2))).invoke({"messages": "go"})
+    assert (state["end_reason"], state["messages"][-1].text) == ("max_calls", "That is all.")
+
+
+@pytest.mark.parametrize("options", [{"fatal": ValueError}, {"limits": Limits(calls=1)}, {"listener": print}])
+def test_the_options_of_a_node_are_given_to_the_node(options: dict[str, Any]) -> None:
+    with pytest.raises(OptionError, match="to the ToolNode"):
+        create_agent(ScriptedModel([]), ToolNode([add]), **options)

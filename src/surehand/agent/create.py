@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar, cast
 from surehand.agent.loop import Loop
 from surehand.agent.offers import BoundModels
 from surehand.agent.state import AgentState
-from surehand.calls import Approve, ResultShelf, ToolCallMiddleware, as_middleware
+from surehand.calls import Approve, ResultShelf, ToolCallMiddleware
 from surehand.concurrency import SYSTEM_CLOCK, Clock, run_sync
 from surehand.control import END, START, RunConfig
 from surehand.errors import OptionError
@@ -24,8 +24,6 @@ from surehand.policy import (
     Limits,
     NoProgress,
     Unset,
-    check_error_rule,
-    check_function,
     count,
     text,
 )
@@ -38,11 +36,26 @@ T = TypeVar("T")
 
 _NO_LIMITS: Final = Limits(corrections=None)
 _DEFAULT_NO_PROGRESS: Final = NoProgress()
+_NODE_DEFAULTS: Final[Mapping[str, Any]] = {
+    "handle_tool_errors": True,
+    "limits": None,
+    "no_progress": _DEFAULT_NO_PROGRESS,
+    "retry_budget": 20,
+    "fatal": (),
+    "groups": None,
+    "middleware": (),
+    "shelf": UNSET,
+    "store": None,
+    "approve": None,
+    "listener": None,
+    "clock": SYSTEM_CLOCK,
+}
+"""What an agent gives its node where nobody says otherwise."""
 
 
 def create_agent(
     model: str | ChatModel,
-    tools: Sequence[Any] | ToolSetFunction | None = None,
+    tools: Sequence[Any] | ToolSetFunction | ToolNode | None = None,
     *,
     system_prompt: str | SystemMessage | None = None,
     max_iterations: int = 25,
@@ -70,7 +83,8 @@ def create_agent(
     Args:
         model: A chat model, or its name for ``init_chat_model``.
         tools: What the model may use: tools or plain functions, or a function that gives them anew for each turn (see
-            ``ToolNode``). None and an empty list offer nothing.
+            ``ToolNode``). None and an empty list offer nothing. A ``ToolNode`` is used as it is: with it come all its
+            options, and none of them is given here.
         system_prompt: Stands before the conversation in each request; it is not part of the state.
         max_iterations: How often the model may be asked in one run. When it still wants tools then, nothing is raised:
             the open calls are answered ``limit``.
@@ -97,40 +111,35 @@ def create_agent(
     """
     chat = init_chat_model(model) if isinstance(model, str) else _as_model(model)
     bounds = Limits() if limits is None else _checked("limits", limits, Limits)
-    check_error_rule(handle_tool_errors)
-    check_function("approve", approve)
-    check_function("listener", listener)
-    as_middleware(middleware)
-    is_computed = _is_computed(tools)
-    registered = [] if tools is None or is_computed else as_tools(cast("Sequence[Any]", tools))
-    if not is_computed:
+    of_node: dict[str, Any] = {
+        "handle_tool_errors": handle_tool_errors,
+        "limits": _of_calls(bounds),
+        "no_progress": no_progress,
+        "retry_budget": retry_budget,
+        "fatal": fatal,
+        "groups": groups,
+        "middleware": middleware,
+        "shelf": shelf,
+        "store": store,
+        "approve": approve,
+        "listener": listener,
+        "clock": clock,
+    }
+    node = _node_of(tools, of_node)
+    registered = [] if node is None else list(node.tools_by_name.values())
+    if node is None or registered:
         _check_bound(chat, registered)
         _check_choice(tool_choice, registered)
-    node = None
-    if is_computed or registered:
-        node = ToolNode(
-            cast("ToolSetFunction", tools) if is_computed else registered,
-            handle_tool_errors=handle_tool_errors,
-            limits=_of_calls(bounds),
-            no_progress=no_progress,
-            retry_budget=retry_budget,
-            fatal=fatal,
-            groups=groups,
-            middleware=middleware,
-            shelf=ResultShelf() if isinstance(shelf, Unset) else shelf,
-            store=store,
-            approve=approve,
-            listener=listener,
-            clock=clock,
-        )
+    if node is not None:
+        bounds = _with_calls(bounds, node.limits)
     loop = Loop(
         models=BoundModels(chat, tool_choice, registered),
         tools=node,
         system=_as_system(system_prompt),
         max_iterations=min(count("max_iterations", max_iterations), bounds.turns or max_iterations),
         limits=bounds,
-        no_progress=None if no_progress is None else _checked("no_progress", no_progress, NoProgress),
-        clock=clock,
+        no_progress=no_progress if node is None else node.no_progress,
+        clock=clock if node is None else node.clock,
     )
     return _agent_of(loop, store=store, name=text("name", name))
 
@@ -201,9 +210,41 @@ def _as_system(prompt: object) -> SystemMessage | None:
     return SystemMessage(prompt)
 
 
-def _is_computed(tools: object) -> bool:
-    """Whether the tools are a function that gives them."""
-    return callable(tools) and not isinstance(tools, type | BaseTool) and not hasattr(tools, "__iter__")
+def _node_of(tools: Sequence[Any] | ToolSetFunction | ToolNode | None, options: Mapping[str, Any]) -> ToolNode | None:
+    """The node that runs the tools; None where there are none.
+
+    Raises:
+        OptionError: An option of the node is given beside a node, or cannot be meant.
+    """
+    if isinstance(tools, ToolNode):
+        given = [name for name, value in options.items() if value != _NODE_DEFAULTS[name]]
+        if given:
+            raise OptionError(
+                option=given[0],
+                value=options[given[0]],
+                expected="nothing beside a ToolNode",
+                remedy=f"Give {given[0]}= to the ToolNode.",
+            )
+        return tools
+    made: dict[str, Any] = {
+        **options,
+        "shelf": ResultShelf() if isinstance(options["shelf"], Unset) else options["shelf"],
+    }
+    is_computed = callable(tools) and not isinstance(tools, type | BaseTool) and not hasattr(tools, "__iter__")
+    registered: Any = tools if is_computed else as_tools(cast("Sequence[Any]", () if tools is None else tools))
+    # Without tools there is nothing to run, but what cannot be meant is refused all the same.
+    node = ToolNode(registered or _no_tools, **made)
+    return node if registered else None
+
+
+def _no_tools(_: object) -> list[BaseTool]:
+    """The tools of an agent that has none."""
+    return []
+
+
+def _with_calls(limits: Limits, of_calls: Limits | None) -> Limits:
+    """The limits of the loop and those of the node as one."""
+    return limits if of_calls is None else replace(of_calls, turns=limits.turns, corrections=limits.corrections)
 
 
 def _of_calls(limits: Limits) -> Limits | None:

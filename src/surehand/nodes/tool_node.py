@@ -194,6 +194,21 @@ class ToolNode:
             self._sets.fixed is None or limits is not None or any(map(is_hidden_at_times, fixed.table))
         )
 
+    @property
+    def limits(self) -> Limits | None:
+        """What one run may use up; None for no limits."""
+        return self._host.limits
+
+    @property
+    def no_progress(self) -> NoProgress | None:
+        """What happens when the same call brings the same result again and again; None for nothing."""
+        return self._host.no_progress
+
+    @property
+    def clock(self) -> Clock:
+        """The clock that its calls are kept by."""
+        return self._host.clock
+
     def invoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> Any:
         """Execute the calls; see ``ainvoke``."""
         visit = self._visit(input, config, context)
