@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, TypeGuard, cast
 
-__all__ = ["is_array", "is_object", "is_pair", "is_same", "items_of", "mapping_of"]
+__all__ = ["is_array", "is_object", "is_pair", "is_same", "items_of", "leaf_errors", "mapping_of"]
 
 _NOTHING: Final[Mapping[str, Any]] = {}
 
@@ -48,3 +48,26 @@ def is_same(left: object, right: object) -> bool:
         return bool(left == right)
     except Exception:  # noqa: BLE001 - an __eq__ of the host's (arrays, frames) may raise anything, and then says nothing
         return False
+
+
+def leaf_errors(error: BaseException, *, limit: int = 1_000) -> list[BaseException]:
+    """The exceptions inside a group, in order, nested groups opened; the exception itself where it is none."""
+    leaves: list[BaseException] = []
+    waiting = [error]
+    for _ in range(limit):
+        if not waiting:
+            break
+        current = waiting.pop()
+        inner = _inner_errors(current)
+        if inner:
+            waiting += reversed(inner)
+        else:
+            leaves.append(current)
+    return leaves or [error]
+
+
+def _inner_errors(error: BaseException) -> list[BaseException]:
+    if not issubclass(type(error), BaseExceptionGroup):
+        return []
+    # By way of the base class, whatever a subclass does to the attribute.
+    return list(vars(BaseExceptionGroup)["exceptions"].__get__(error))

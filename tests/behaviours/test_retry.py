@@ -27,7 +27,7 @@ from surehand import (
     create_agent,
     tool,
 )
-from surehand.calls.advice import IN_DOUBT
+from surehand.calls.failures.advice import IN_DOUBT
 from surehand.events import CallRetried, Event
 from surehand.testing import FakeClock, FunctionModel
 

@@ -93,7 +93,7 @@ def files_with_mocks() -> Iterator[str]:
 
 
 def test_no_test_uses_mocks() -> None:
-    as_data = {"tests/unit/calls/test_render.py"}  # a mock as a tool's result
+    as_data = {"tests/unit/calls/results/test_render.py"}  # a mock as a tool's result
 
     assert set(files_with_mocks()) - as_data == set()
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from surehand.calls import ResultShelf, render_value
-from surehand.calls.cut import Cut
+from surehand.calls.results.cut import Cut
 from surehand.calls.turn_output import fair_share
 from surehand.messages import AIMessage, ToolMessage
 from surehand.nodes import ToolNode

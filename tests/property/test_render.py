@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from surehand.calls.render import render_value
-from surehand.calls.text import shorten, well_formed
+from surehand.calls.results.render import render_value
+from surehand.calls.results.text import shorten, well_formed
 
 JSON_SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 JSON_VALUES: st.SearchStrategy[Any] = st.recursive(

@@ -5,20 +5,40 @@ from surehand.calls.answer import ToolReturn
 from surehand.calls.breakers import Breakers
 from surehand.calls.budget import RetryBudget
 from surehand.calls.call import Approve, Call, Host, Turn, timeout_of
+from surehand.calls.failures import GOVERNED
 from surehand.calls.guards import Guard, SpentLimit, spent_limit
 from surehand.calls.history import History, past_calls
 from surehand.calls.journal import CallJournal, CallKey, MemoryJournal
-from surehand.calls.middleware import AsyncRun, Middleware, Run, ToolCallMiddleware, ToolCallRequest, as_middleware
+from surehand.calls.middleware import (
+    AsyncRun,
+    Middleware,
+    ResultCache,
+    Run,
+    SingleFlight,
+    ToolCallMiddleware,
+    ToolCallRequest,
+    as_middleware,
+)
 from surehand.calls.pipeline import PERFORM, PREPARE, gate, parse, prepare, resolve
-from surehand.calls.render import Rendered, render_value
-from surehand.calls.renderers import RENDERERS, Renderer, Renderers, register_renderer
-from surehand.calls.result_cache import ResultCache
-from surehand.calls.rules import GOVERNED
+from surehand.calls.results import (
+    DEFAULT_READ,
+    READER_NAME,
+    RENDERERS,
+    Passage,
+    Reading,
+    Rendered,
+    Renderer,
+    Renderers,
+    ResultShelf,
+    reader_call,
+    register_renderer,
+    render_value,
+    shorten,
+    well_formed,
+    without_links,
+)
 from surehand.calls.run import Answers, calls_of, run_alone, run_alone_sync, run_turn, run_turn_sync
-from surehand.calls.shelf import DEFAULT_READ, READER_NAME, Passage, Reading, ResultShelf, reader_call
-from surehand.calls.single_flight import SingleFlight
 from surehand.calls.table import RegisteredTool, ToolTable
-from surehand.calls.text import shorten, well_formed, without_links
 from surehand.calls.typed import typed
 
 __all__ = [

@@ -8,9 +8,8 @@ from typing import Any
 
 from surehand.calls.answer import answer, render
 from surehand.calls.call import Call
-from surehand.calls.cut import is_cut_note
-from surehand.calls.endings import classify, failed, governed, internal
-from surehand.calls.render import render_value
+from surehand.calls.failures import classify, failed, governed, internal
+from surehand.calls.results import is_cut_note, render_value
 from surehand.concurrency import WorkersExhausted
 from surehand.control import is_command
 from surehand.errors import ApprovalRequired, InputError, ToolException

@@ -8,9 +8,9 @@ from typing import Any, Final, TypeVar
 
 from surehand.callables import name_of
 from surehand.calls.call import Call
-from surehand.calls.redact import leaf_errors
 from surehand.events import Event
 from surehand.outcomes import Outcome
+from surehand.shapes import leaf_errors
 from surehand.wording import one_line
 
 __all__ = ["announce", "log_attempt", "log_fault", "log_outcome"]

@@ -8,8 +8,7 @@ from functools import partial
 from typing import Any, TypeAlias, cast
 
 from surehand.calls.call import Call
-from surehand.calls.render import Rendered, render_value
-from surehand.calls.shelf import READER_NAME, Keep
+from surehand.calls.results import READER_NAME, Keep, Rendered, render_value
 from surehand.control import Command, is_command
 from surehand.freeze import thaw
 from surehand.messages import Content, ToolMessage

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
 from surehand.calls.history import NOT_EXECUTED
-from surehand.calls.redact import leaf_errors
 from surehand.calls.table import RegisteredTool
 from surehand.concurrency import Clock
 from surehand.outcomes import FailureKind, Outcome
 from surehand.policy import CircuitBreaker
+from surehand.shapes import leaf_errors
 
 __all__ = ["Breakers"]
 

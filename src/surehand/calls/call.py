@@ -11,11 +11,8 @@ from surehand.calls.breakers import Breakers
 from surehand.calls.budget import RetryBudget
 from surehand.calls.journal import CallJournal, CallKey, digest_of
 from surehand.calls.middleware import Middleware
-from surehand.calls.redact import Redactor
-from surehand.calls.render import Rendered
-from surehand.calls.renderers import Renderers
-from surehand.calls.secrets import secret_texts
-from surehand.calls.shelf import ResultShelf
+from surehand.calls.redaction import Redactor, secret_texts
+from surehand.calls.results import Rendered, Renderers, ResultShelf
 from surehand.calls.table import RegisteredTool, ToolTable
 from surehand.calls.watch import Alarm
 from surehand.concurrency import SYSTEM_CLOCK, Clock, Held, RateWindow, Slots

@@ -26,9 +26,9 @@ from surehand.calls.amended import amended, broken, shared, with_attempts_of
 from surehand.calls.answer import answer, render
 from surehand.calls.arguments_view import Arguments
 from surehand.calls.call import Call
-from surehand.calls.endings import failed
+from surehand.calls.failures import failed
 from surehand.calls.middleware import Middleware, ToolCallRequest, same_call
-from surehand.concurrency import entered_by_sync_door, finish_without_loop, has_running_loop
+from surehand.concurrency import entered_by_sync_door, finish_without_loop, is_cancelled_from_outside
 from surehand.concurrency.callbacks import run_with_callback
 from surehand.errors import InputError
 from surehand.messages import ToolCall, ToolMessage
@@ -151,7 +151,7 @@ class _Level:
         except (KeyboardInterrupt, GeneratorExit):
             raise
         except asyncio.CancelledError as error:
-            if _is_cancelled_from_outside():
+            if is_cancelled_from_outside():
                 raise
             return broken(self._last, error, has_run=bool(self._ends))
         except BaseException as error:  # noqa: BLE001 - a middleware is the host's code and may raise anything
@@ -250,12 +250,6 @@ class _Level:
     @property
     def _last(self) -> Call:
         return self._ends[-1] if self._ends else self._call
-
-
-def _is_cancelled_from_outside() -> bool:
-    """Whether somebody cancelled this task, rather than the middleware having raised CancelledError by itself."""
-    task = asyncio.current_task() if has_running_loop() else None
-    return task is not None and task.cancelling() > 0
 
 
 def _copied(value: Any) -> Any:

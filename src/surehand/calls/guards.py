@@ -17,12 +17,11 @@ from itertools import takewhile
 from typing import Any, Final, Literal, TypeAlias
 
 from surehand.calls.call import Call
-from surehand.calls.endings import failed
+from surehand.calls.failures import failed
 from surehand.calls.history import NOT_EXECUTED, NOTE, REPEATED, STUCK, History, PastCall, result_of
 from surehand.calls.journal import digest_of
-from surehand.calls.rendered import Rendered
+from surehand.calls.results import Rendered, shorten
 from surehand.calls.table import RegisteredTool, ToolTable
-from surehand.calls.text import shorten
 from surehand.concurrency import Clock
 from surehand.outcomes import FailureKind
 from surehand.policy import Limits, NoProgress

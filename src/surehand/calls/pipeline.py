@@ -28,10 +28,10 @@ from typing import Final
 from surehand.calls.announce import announce, log_fault, log_outcome
 from surehand.calls.answer import answer, render
 from surehand.calls.arguments_view import Arguments
-from surehand.calls.attempt import attempt
+from surehand.calls.attempts import attempt
 from surehand.calls.call import Call
 from surehand.calls.chain import run_through
-from surehand.calls.endings import failed, internal
+from surehand.calls.failures import failed, internal
 from surehand.calls.table import ToolTable
 from surehand.calls.typed import typed
 from surehand.concurrency import run_in_thread

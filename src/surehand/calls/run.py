@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from surehand.calls.bodies import CLEANUP_SECONDS
+from surehand.calls.attempts import CLEANUP_SECONDS
 from surehand.calls.call import Call, Turn
 from surehand.calls.pipeline import begin, ended_as, ended_late, finish, run_call
 from surehand.calls.turn_output import fit
@@ -166,23 +166,8 @@ class _Floor:
 
     async def run(self) -> None:
         """Run all calls, in groups of those that may go side by side."""
-        room = None if self._turn.max_concurrency is None else self._turn.max_concurrency + _ROOM
         try:
-            for group in _groups(self._calls):
-                for number, call in enumerate(group, 1):
-                    if self._is_closing:
-                        break
-                    await self._take_up(call)
-                    if number % _BREATH == 0 and not self._turn.is_inline:
-                        await asyncio.sleep(0)
-                    if room is not None:
-                        await self._until(room)
-                await self._until(0)
-                if self._is_closing:
-                    return
-                if self._must_stop(group[-1]):
-                    self._skip_the_rest()
-                    return
+            await self._run_groups()
         except asyncio.CancelledError:
             await self._cancel_all()
             raise
@@ -192,6 +177,27 @@ class _Floor:
             self._rest()
             if self._broken is not None:
                 raise self._broken
+
+    async def _run_groups(self) -> None:
+        for group in _groups(self._calls):
+            await self._run_group(group)
+            if self._is_closing:
+                return
+            if self._must_stop(group[-1]):
+                self._skip_the_rest()
+                return
+
+    async def _run_group(self, group: Sequence[Call]) -> None:
+        room = None if self._turn.max_concurrency is None else self._turn.max_concurrency + _ROOM
+        for number, call in enumerate(group, 1):
+            if self._is_closing:
+                break
+            await self._take_up(call)
+            if number % _BREATH == 0 and not self._turn.is_inline:
+                await asyncio.sleep(0)
+            if room is not None:
+                await self._until(room)
+        await self._until(0)
 
     def answered(self) -> list[Call]:
         """All calls with their answers, in call order, and kept to what the turn may have together."""

@@ -14,9 +14,8 @@ from dataclasses import replace
 from typing import Any
 
 from surehand.calls.answer import ToolReturn, keeper
-from surehand.calls.blocks import cut_blocks, text_to_count
 from surehand.calls.call import Call
-from surehand.calls.cut import cut_note, cut_of, is_cut_note
+from surehand.calls.results import cut_blocks, cut_note, cut_of, is_cut_note, text_to_count
 from surehand.control import is_command
 from surehand.messages import Content, Message, ToolMessage
 from surehand.outcomes import Outcome

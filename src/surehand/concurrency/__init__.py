@@ -7,6 +7,7 @@ from surehand.concurrency.doors import (
     entered_by_sync_door,
     finish_without_loop,
     has_running_loop,
+    is_cancelled_from_outside,
     run_sync,
     run_without_loop,
 )
@@ -41,6 +42,7 @@ __all__ = [
     "finish_without_loop",
     "has_running_loop",
     "in_own_context",
+    "is_cancelled_from_outside",
     "process_target",
     "run_in_process",
     "run_in_thread",

@@ -27,7 +27,14 @@ from typing import Any, Final, TypeVar, cast
 
 from surehand.concurrency.workers import served_here
 
-__all__ = ["entered_by_sync_door", "finish_without_loop", "has_running_loop", "run_sync", "run_without_loop"]
+__all__ = [
+    "entered_by_sync_door",
+    "finish_without_loop",
+    "has_running_loop",
+    "is_cancelled_from_outside",
+    "run_sync",
+    "run_without_loop",
+]
 
 T = TypeVar("T")
 
@@ -86,6 +93,12 @@ def has_running_loop() -> bool:
     except RuntimeError:
         return False
     return True
+
+
+def is_cancelled_from_outside() -> bool:
+    """Whether somebody cancelled this task, rather than what runs in it having raised CancelledError by itself."""
+    task = asyncio.current_task() if has_running_loop() else None
+    return task is not None and task.cancelling() > 0
 
 
 def run_without_loop(make: Callable[[], Coroutine[Any, Any, T]]) -> T:

@@ -22,8 +22,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeAlias
 
 from surehand.calls import AsyncRun, ToolCallRequest, render_value, shorten
-from surehand.calls.redact import Redactor
-from surehand.calls.secrets import secret_texts
+from surehand.calls.redaction import Redactor, secret_texts
 from surehand.errors import MissingExtraError
 from surehand.events import CallFinished, CallProgressed, CallRetried, Event
 from surehand.messages import ToolMessage

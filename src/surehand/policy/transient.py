@@ -21,10 +21,10 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
 from surehand.policy.client_errors import Ending, attribute, called, chain_of, entry, sign_of
+from surehand.shapes import leaf_errors
 
 __all__ = ["is_ambiguous", "is_lasting", "is_transient", "retry_after_of"]
 
-_MAX_LEAVES: Final = 100
 _MAX_HEADER: Final = 100
 
 
@@ -33,12 +33,12 @@ def is_transient(error: BaseException) -> bool:
 
     It says nothing about whether another request is safe: see ``is_ambiguous``.
     """
-    return all(ending not in (None, Ending.LASTS) for ending in map(_ending_of, _leaves(error)))
+    return all(ending not in (None, Ending.LASTS) for ending in map(_ending_of, leaf_errors(error)))
 
 
 def is_lasting(error: BaseException) -> bool:
     """Whether the same request would fail again for certain: it was refused for what it is; never raises."""
-    return any(_ending_of(leaf) is Ending.LASTS for leaf in _leaves(error))
+    return any(_ending_of(leaf) is Ending.LASTS for leaf in leaf_errors(error))
 
 
 def is_ambiguous(error: BaseException) -> bool:
@@ -47,7 +47,7 @@ def is_ambiguous(error: BaseException) -> bool:
     So it is after a read timeout, a connection that broke after something was sent, and a gateway that stopped waiting.
     Where it cannot be told whether anything was sent, it may have been.
     """
-    return any(_ending_of(leaf) is Ending.UNSURE for leaf in _leaves(error))
+    return any(_ending_of(leaf) is Ending.UNSURE for leaf in leaf_errors(error))
 
 
 def retry_after_of(error: BaseException | None) -> float | None:
@@ -58,7 +58,7 @@ def retry_after_of(error: BaseException | None) -> float | None:
     """
     if error is None:
         return None
-    wishes = [wish for leaf in _leaves(error) if (wish := _first_wish(leaf)) is not None]
+    wishes = [wish for leaf in leaf_errors(error) if (wish := _first_wish(leaf)) is not None]
     return max(wishes, default=None)
 
 
@@ -72,20 +72,6 @@ def _ending_of(error: BaseException) -> Ending | None:
             return max(told, default=sign.ending)  # behind a lost connection it is the answer to an earlier request
         told.append(sign.ending)
     return max(told, default=None)
-
-
-def _leaves(error: BaseException) -> list[BaseException]:
-    """The exceptions inside a group, nested groups opened; the exception itself where it is none."""
-    leaves: list[BaseException] = []
-    waiting = [error]
-    while waiting and len(leaves) < _MAX_LEAVES:
-        current = waiting.pop()
-        if issubclass(type(current), BaseExceptionGroup):
-            # By way of the base class, whatever a subclass does to the attribute.
-            waiting += vars(BaseExceptionGroup)["exceptions"].__get__(current)
-        else:
-            leaves.append(current)
-    return leaves
 
 
 def _first_wish(error: BaseException) -> float | None:

@@ -1,0 +1,243 @@
+"""The one place where a tool's own code is called: places, time, run, classify, retry.
+
+A tool is somebody else's code: it hangs, raises what cannot be printed, cancels itself, changes what it was given, ends
+the program. Whatever it does is turned into an outcome here, so that nothing above has to know. Two things get through:
+Ctrl-C, which is the user's, and a cancellation that came from outside, which is the caller's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from surehand.callables import name_of
+from surehand.calls.announce import announce, log_attempt, log_fault
+from surehand.calls.attempts.bodies import gets_through, run_body, signs_of
+from surehand.calls.attempts.places import Places, in_place, places_of
+from surehand.calls.call import Call
+from surehand.calls.failures import attempt_words, classify, governed, internal, misfit, timed_out, with_partial_output
+from surehand.calls.table import RegisteredTool
+from surehand.calls.typed import typed
+from surehand.calls.watch import OutOfTime, Signs
+from surehand.concurrency import is_cancelled_from_outside, run_sync
+from surehand.control import is_command
+from surehand.errors import ToolDefinitionError, shown
+from surehand.events import CallRetried, LateResult
+from surehand.messages import Message
+from surehand.outcomes import FailureKind, Outcome
+from surehand.policy import RetryPolicy
+from surehand.shapes import leaf_errors
+
+__all__ = ["attempt"]
+
+
+async def attempt(call: Call) -> Call:
+    """Run the call's body, when there is room for it, until it succeeds or may not be tried again."""
+    if call.tool is None:
+        return call
+    needs_place = call.tool.needs_place or call.turn.max_concurrency is not None
+    try:
+        places = places_of(call) if needs_place else None
+    except Exception as error:  # noqa: BLE001 - the host's own function of the arguments
+        return internal(call, f"What {call.name!r} needs for itself could not be decided", error)
+    return await _Stay(call, call.tool, places, call.turn.host.clock.now()).run()
+
+
+@dataclass(slots=True)
+class _Stay:
+    """One call while it may run: its attempts, until one is the last.
+
+    Its places are held while a body runs, and not while it waits for the next attempt.
+    """
+
+    call: Call
+    tool: RegisteredTool
+    places: Places | None
+    """What it needs room in; None for nothing."""
+    queued: float
+    started: float | None = None
+    """When the first attempt could begin; None before."""
+    number: int = 0
+    """Of the attempt that is running, from 1; 0 for a call that its tool's circuit breaker did not let through."""
+    errors: list[str] = field(default_factory=list[str])
+    """What the attempts before failed with."""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the call was answered without its body, which went on though it was cancelled."""
+        return self.call.position in self.call.turn.lost
+
+    async def run(self) -> Call:
+        """The call as it ended."""
+        outcome: Outcome | None = None
+        try:
+            ended = self._as_ended(await self._until_final())
+            outcome = ended.outcome
+        finally:
+            breakers = self.call.turn.host.breakers
+            if breakers is not None and self.number and not self.is_lost:
+                breakers.ended(self.tool, outcome)
+        return ended
+
+    def _now(self) -> float:
+        return self.call.turn.host.clock.now()
+
+    async def _until_final(self) -> _Ended:
+        while True:
+            ended = await self._in_place()
+            delay = None if ended.failure is None else self._delay(ended.failure)
+            if ended.failure is None or delay is None:
+                return ended
+            announce(self.call, CallRetried, attempt=self.number, delay_s=delay, error=ended.failure.error)
+            self.errors.append(attempt_words(self.call, ended.failure))
+            await self._pause(delay)
+            self.call = _afresh(self.call)
+
+    async def _in_place(self) -> _Ended:
+        if self.places is None:
+            return await self._let_through()
+        async with in_place(self.call, self.places):
+            return await self._let_through()
+
+    async def _let_through(self) -> _Ended:
+        """One attempt, unless it is the first and the tool's circuit breaker is open."""
+        if self.started is None:
+            self.started = self._now()
+            breakers = self.call.turn.host.breakers
+            verdict = True if breakers is None else breakers.admits(self.tool)
+            if verdict is not True:
+                return _Ended(failure=Outcome(kind=FailureKind.LIMIT, text=verdict))
+        self.number += 1
+        log_attempt(self.call, self.number)
+        return await self._once()
+
+    async def _once(self) -> _Ended:
+        """One attempt. Exceptions of the body become outcomes here and nowhere else."""
+        signs = signs_of(self.call)
+        try:
+            value = await run_body(self.call, self.number, signs, partial(self._lose, signs))
+        except ToolDefinitionError as error:
+            return _not_wired(self.call, error)
+        except OutOfTime as late:
+            return self._unless_lost(_Ended(failure=_in_words(self.call, late, signs)), error=late.__cause__)
+        except asyncio.CancelledError as error:
+            if is_cancelled_from_outside():
+                raise
+            return self._unless_lost(_Ended(failure=classify(self.call, error)), error=error)
+        except BaseException as error:  # the tool's own code ends here, also by SystemExit or a panic
+            if gets_through(error):
+                raise
+            failure = with_partial_output(self.call, classify(self.call, error), signs.items)
+            return self._unless_lost(_Ended(failure=failure), error=error)
+        return self._unless_lost(_accepted(self.call, value))
+
+    def _lose(self, signs: Signs, late: OutOfTime) -> None:
+        """Answer the call though its body goes on: it was cancelled, and swallowed it."""
+        if self.call.turn.lose is None:  # whoever called the tool directly waits for it alone
+            return
+        ended = self._as_ended(_Ended(failure=_in_words(self.call, late, signs)))
+        if self.call.turn.host.breakers is not None:
+            self.call.turn.host.breakers.ended(self.tool, ended.outcome)
+        self.call.turn.lose(ended)
+
+    def _unless_lost(self, ended: _Ended, *, error: BaseException | None = None) -> _Ended:
+        """How the attempt ended; of a call that was answered before, the late end is announced and goes nowhere.
+
+        Raises:
+            asyncio.CancelledError: The call was answered before.
+        """
+        if not self.is_lost:
+            return ended
+        announce(self.call, LateResult, value=ended.value, error=error)
+        raise asyncio.CancelledError
+
+    def _as_ended(self, ended: _Ended) -> Call:
+        started = self._now() if self.started is None else self.started
+        how: dict[str, Any] = {
+            "attempts": self.number,
+            "attempt_errors": tuple(self.errors),
+            "duration_s": self._now() - started,
+            "queued_s": started - self.queued,
+            "repairs": self.call.repairs,
+        }
+        if ended.failure is None:
+            return self.call._replace(value=ended.value, outcome=Outcome(**how))
+        outcome = replace(ended.failure, **how)
+        if self.call.turn.host.fatal and any(isinstance(leaf, self.call.turn.host.fatal) for leaf in _leaves(outcome)):
+            return self.call._replace(outcome=outcome, raises=outcome.error, is_fatal=True)
+        return governed(self.call, outcome)
+
+    def _delay(self, failure: Outcome) -> float | None:
+        """Seconds until the next attempt; None if there is none."""
+        policy = self.tool.options.retry
+        if not isinstance(policy, RetryPolicy) or not _is_safe(self.tool, failure, policy):
+            return None
+        elapsed = 0.0 if self.started is None else self._now() - self.started
+        delay = policy.next_delay(self.number, failure.error, elapsed=elapsed)
+        return None if delay is None or not self.call.turn.may_retry() else delay
+
+    async def _pause(self, delay: float) -> None:
+        clock = self.call.turn.host.clock
+        if self.call.turn.is_inline:
+            run_sync(lambda: clock.sleep(delay))
+        else:
+            await clock.sleep(delay)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """How one attempt ended."""
+
+    value: Any = None
+    failure: Outcome | None = None
+
+
+def _leaves(outcome: Outcome) -> list[BaseException]:
+    return [] if outcome.error is None else [outcome.error, *leaf_errors(outcome.error)]
+
+
+def _afresh(call: Call) -> Call:
+    """The call with typed arguments of its own: an attempt that failed may have changed those it was given."""
+    with suppress(Exception):  # a validator of the host's that passed once
+        return call._replace(values=typed(call, call.tool).values) if call.tool else call
+    return call
+
+
+def _is_safe(tool: RegisteredTool, failure: Outcome, policy: RetryPolicy) -> bool:
+    """Whether another attempt cannot do anything twice: its author says so, or doing it twice is the same."""
+    if failure.retryable:
+        return True
+    if not tool.may_run_twice or not isinstance(failure.error, Exception):
+        return False
+    try:
+        return policy.covers(failure.error)
+    except Exception as error:  # noqa: BLE001 - the host's own retry_on: its failure means no retry
+        log_fault(f"retry_on={name_of(policy.retry_on)} failed; the call is not retried", error)
+        return False
+
+
+def _in_words(call: Call, late: OutOfTime, signs: Signs) -> Outcome:
+    return with_partial_output(call, timed_out(call, late), signs.items)
+
+
+def _accepted(call: Call, value: Any) -> _Ended:
+    """The end of a body that returned: a command is accepted only where the node allows it."""
+    if not is_command(value):
+        return _Ended(value)
+    if not call.turn.host.allows_commands:
+        problem = "it returned a Command, which this node does not allow"
+        remedy = "Give the node commands=True, or return a plain value."
+    elif not isinstance(value.update, Mapping | list | Message | None):
+        problem = f"it returned a Command whose update is {shown(value.update)}"
+        remedy = "Give update= a mapping of state keys, a list of messages, a message or None."
+    else:
+        return _Ended(value)
+    return _not_wired(call, ToolDefinitionError(tool=call.name, problem=problem, remedy=remedy))
+
+
+def _not_wired(call: Call, error: Exception) -> _Ended:
+    return _Ended(failure=misfit(f"The tool {call.name!r} could not be run", error))

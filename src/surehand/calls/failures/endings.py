@@ -1,0 +1,139 @@
+"""How a call comes to its outcome when it fails."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from dataclasses import replace
+from typing import Any, Final
+
+from surehand.calls.call import Call
+from surehand.calls.failures.advice import advice_on
+from surehand.calls.failures.causes import causes_of, has_author_words, kind_of, words_of
+from surehand.calls.failures.rules import GOVERNED, as_exception, told
+from surehand.calls.redaction import Redactor
+from surehand.calls.results import MAX_LISTED, listed, render_value
+from surehand.calls.watch import OutOfTime
+from surehand.errors import Complaint, InvalidArguments, ToolException
+from surehand.outcomes import FailureKind, Outcome
+from surehand.policy import UNSET, ErrorRules, Unset
+
+__all__ = ["classify", "failed", "governed", "internal", "misfit", "timed_out", "with_partial_output"]
+
+MAX_PARTIAL_OUTPUT: Final = 4_000
+"""The most characters of what a failed body had produced that the model is told."""
+_HOSTS_RULES: Final = frozenset({"value_error", "assertion_error"})
+"""What pydantic calls a failure that a validator raised."""
+_ABOUT_ARGUMENTS: Final = frozenset({FailureKind.INVALID_ARGUMENTS, FailureKind.MALFORMED})
+
+
+def failed(call: Call, kind: FailureKind, text: str, *, error: BaseException | None = None) -> Call:
+    """The call, ended by what the model did or by a limit: always answered."""
+    if isinstance(error, InvalidArguments) and any(map(_is_hosts_own, error.complaints)):
+        text = _cleaned(error, call.turn.redactor(call)).for_model()
+    return _answered(call, Outcome(kind=kind, text=text, error=error, repairs=call.repairs))
+
+
+def _is_hosts_own(complaint: Complaint) -> bool:
+    """Whether a validator of the host's has worded the complaint: it may say more than how the arguments are wrong."""
+    return complaint.rule.partition(".")[0] in _HOSTS_RULES
+
+
+def _cleaned(error: InvalidArguments, redactor: Redactor) -> InvalidArguments:
+    """The same error, with the host's own words redacted."""
+    complaints = [
+        replace(complaint, problem=redactor.text(complaint.problem)) if _is_hosts_own(complaint) else complaint
+        for complaint in error.complaints
+    ]
+    return InvalidArguments(tool=error.tool, complaints=complaints, hint=error.hint)
+
+
+def _answered(call: Call, outcome: Outcome) -> Call:
+    """The call with an outcome that is always answered; about arguments, in the tool's own words if it has any."""
+    own = call.tool.rules.own if call.tool is not None else UNSET
+    if outcome.kind not in _ABOUT_ARGUMENTS or isinstance(own, Unset):
+        return call._replace(outcome=outcome)
+    text = told(call, outcome, ErrorRules(own=own))
+    if text is None:
+        return call._replace(outcome=outcome)
+    return call._replace(outcome=replace(outcome, text=text), is_told=True)
+
+
+def internal(call: Call, what: str, error: BaseException) -> Call:
+    """The call, ended by our wiring or the host's before its body started."""
+    return governed(call, replace(misfit(what, error), repairs=call.repairs))
+
+
+def misfit(what: str, error: BaseException) -> Outcome:
+    """The outcome of a fault in our wiring or the host's: not the model's fault, and no use in trying again."""
+    error_id = new_error_id()
+    text = f"{what} because of a fault in the application, not in your arguments. Do not retry. [error {error_id}]"
+    return Outcome(kind=FailureKind.INTERNAL, text=text, error=error, error_id=error_id)
+
+
+def governed(call: Call, outcome: Outcome) -> Call:
+    """The call with this outcome, in the words of the host's rule, or marked to be raised where no rule tells it."""
+    if outcome.kind not in GOVERNED or call.tool is None:
+        return _answered(call, outcome)
+    text = told(call, outcome, call.tool.rules)
+    if text is None:
+        return call._replace(outcome=outcome, raises=as_exception(call, outcome))
+    if text != outcome.text:
+        outcome = replace(outcome, text=text)
+    return call._replace(outcome=outcome)
+
+
+def classify(call: Call, error: BaseException) -> Outcome:
+    """The outcome that an exception of the body stands for; of an exception group, what its causes stand for.
+
+    The text ends with what there is to know about calling again: that the effect may be there, or a wish to wait.
+    """
+    causes = causes_of(error)
+    kind = kind_of(causes)
+    redactor = call.turn.redactor(call)
+    text = listed([words_of(cause, redactor) for cause in causes[:MAX_LISTED]], total=len(causes))
+    if kind is FailureKind.LIMIT:
+        return Outcome(kind=kind, text=text)
+    is_authors = all(map(has_author_words, causes))
+    if advice := advice_on(call, error, is_authors=is_authors):
+        text = f"{text}\n{advice}" if "\n" in text else f"{text} {advice}"
+    if is_authors:
+        is_retryable = all(isinstance(cause, ToolException) and cause.retryable for cause in causes)
+        return Outcome(kind=kind, text=text, error=error, error_id=new_error_id(), retryable=is_retryable)
+    return _unexpected(kind, text, error)
+
+
+def timed_out(call: Call, late: OutOfTime) -> Outcome:
+    """The outcome of a body that did not end in time."""
+    what = "gave no sign of life for" if late.is_idle else "did not answer within"
+    own = late.__cause__
+    error = None if own is None or isinstance(own, asyncio.CancelledError | TimeoutError) else own
+    return _unexpected(FailureKind.TIMEOUT, f"The tool {what} {late.seconds:g} seconds. {_fate(call, late)}", error)
+
+
+def _fate(call: Call, late: OutOfTime) -> str:
+    if late.is_still_running:
+        return "It may still be running, and may still have an effect."
+    if call.tool is not None and call.tool.may_run_twice:
+        return "It was stopped."
+    return "It was stopped, and may have happened in part: find out before you call again."
+
+
+def with_partial_output(call: Call, failure: Outcome, items: list[Any]) -> Outcome:
+    """The failure, with what the body had produced by then; the words of a tool's author stay as they are."""
+    if not items or failure.text is None or failure.kind not in {FailureKind.TIMEOUT, FailureKind.EXCEPTION}:
+        return failure
+    content = render_value(list(items), max_output=MAX_PARTIAL_OUTPUT).content
+    shown = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+    return replace(failure, text=f"{failure.text} Its output until then: {call.turn.redactor(call).text(shown)}")
+
+
+def new_error_id() -> str:
+    """Eight characters that join the model's text and the developer's log."""
+    return uuid.uuid4().hex[:8]
+
+
+def _unexpected(kind: FailureKind, text: str, error: BaseException | None) -> Outcome:
+    error_id = new_error_id()
+    return Outcome(kind=kind, text=f"{text} [error {error_id}]", error=error, error_id=error_id)

@@ -1,0 +1,152 @@
+"""Takes out of a text what a model must not read: secrets, host paths, stack frames, addresses.
+
+Two kinds of evidence. *By value*: the secrets that the host names, and the values of environment variables whose name
+says secret. That is certain, whatever the text around looks like. *By shape*: what tokens, keys, credentials in URLs,
+paths and frames look like. That is a guess, and where the two errors weigh differently this module hides too much
+rather than too little. It cannot find a secret that is neither known nor looks like one.
+
+One thing is never hidden: a path that the model itself has sent. It would be told "no such file: [redacted]", and have
+to guess which of its files is meant.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, Final
+from urllib.parse import quote
+
+from surehand.calls.redaction.names import is_secret_name
+from surehand.calls.redaction.shapes import (
+    MIN_SECRET_LENGTH,
+    MIN_WORD,
+    REDACTED,
+    hide_places,
+    hide_secrets,
+    url_passwords,
+)
+from surehand.shapes import is_object, items_of
+
+__all__ = ["Redactor"]
+
+_MAX_SECRETS: Final = 2_000
+"""How many secrets are looked for in a text."""
+_MAX_QUOTED: Final = 1_000
+"""Longer secrets are no part of a URL."""
+_MAX_SENT: Final = 200
+"""How many texts of a call's arguments are looked at."""
+
+
+class Redactor:
+    """Replaces secrets, host paths, frames and addresses by ``[redacted]``.
+
+    Args:
+        secrets: Values to hide wherever they stand, also quoted, URL-quoted or escaped; those of four to seven
+            characters as whole words, shorter and blank ones not at all. They are gone through when the first text is
+            to be redacted, and not before: most calls have none.
+        sent: What the model has sent; paths in it are not hidden.
+        environ: Where to look for values whose name says secret; None for the environment of the process, which is
+            read anew for every text, so that a key that is set later is hidden too.
+    """
+
+    __slots__ = ("_environ", "_own", "_secrets", "_sent", "_sent_texts")
+
+    def __init__(
+        self, secrets: Iterable[str] = (), *, sent: Any = None, environ: Mapping[str, str] | None = None
+    ) -> None:
+        self._secrets = secrets
+        self._own: _Known | None = None
+        self._sent = sent
+        self._sent_texts: list[str] | None = None
+        self._environ = _process_environment if environ is None else _Environment(lambda: environ)
+
+    def text(self, text: str) -> str:
+        """The text without secrets; time proportional to its length."""
+        if self._own is None:
+            self._own = _Known(self._secrets)
+        text = self._environ.secrets().hidden_in(self._own.hidden_in(text))
+        return hide_places(hide_secrets(text), self._hide_place)
+
+    def _hide_place(self, place: str) -> str:
+        """What stands for a place: itself where the model has sent it; what it has sent of it where that is its end."""
+        if self._sent_texts is None:
+            self._sent_texts = list(islice(_texts(self._sent), _MAX_SENT))
+        if any(place in text for text in self._sent_texts):
+            return place
+        ends = [
+            text for text in self._sent_texts if len(text) >= MIN_WORD and place.endswith(("/" + text, "\\" + text))
+        ]
+        return f"{REDACTED}{place[-len(max(ends, key=len)) - 1 :]}" if ends else REDACTED
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The texts in JSON data."""
+    if isinstance(value, str):
+        yield value
+    for item in value.values() if is_object(value) else items_of(value):
+        yield from _texts(item)
+
+
+class _Known:
+    """Secrets that are known, in the ways they are written; the longest first, so that none hides half of one.
+
+    One pattern of them all would be quicker to search with, and far slower to make: it is used for one text.
+    """
+
+    __slots__ = ("_forms",)
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        some = islice((secret for secret in secrets if secret.strip()), _MAX_SECRETS)
+        forms = {form for secret in some for form in _spellings(secret) if len(form) >= MIN_WORD}
+        self._forms = sorted(forms, key=len, reverse=True)
+
+    def hidden_in(self, text: str) -> str:
+        for form in self._forms:
+            if form in text and form not in REDACTED:
+                text = _replaced(text, form)
+        return text
+
+
+def _replaced(text: str, form: str) -> str:
+    if len(form) >= MIN_SECRET_LENGTH:
+        return text.replace(form, REDACTED)
+    return re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", REDACTED, text)
+
+
+def _spellings(secret: str) -> set[str]:
+    spellings = {secret, secret.strip()}
+    if secret.isascii() and secret.isalnum():
+        return spellings
+    spellings |= {repr(secret)[1:-1], json.dumps(secret)[1:-1]}
+    if len(secret) <= _MAX_QUOTED:
+        spellings |= {quote(secret, safe="", errors="replace"), quote(secret, errors="replace")}
+    return spellings
+
+
+class _Environment:
+    """The secrets of an environment, looked for again only when it has changed: most redactors live for one text."""
+
+    __slots__ = ("_read", "_state")
+
+    def __init__(self, read: Callable[[], Mapping[str, str]]) -> None:
+        self._read = read
+        # One tuple, so that threads never see the snapshot of one moment with the secrets of another.
+        self._state: tuple[dict[str, str], _Known] = ({}, _Known(()))
+
+    def secrets(self) -> _Known:
+        environ = dict(self._read())
+        seen, known = self._state
+        if environ != seen:
+            secrets = [
+                value for name, value in environ.items() if len(value) >= MIN_SECRET_LENGTH and is_secret_name(name)
+            ]
+            passwords = [password for value in environ.values() for password in url_passwords(value)]
+            known = _Known([*secrets, *passwords])
+            self._state = (environ, known)
+        return known
+
+
+_process_environment: Final = _Environment(lambda: os.environ)

@@ -1,0 +1,200 @@
+"""What secrets and places of a host look like: tokens, keys, credentials in URLs and headers, paths, frames, addresses.
+
+Every pattern runs in time proportional to the text: none starts a search inside a run it has already searched, and
+open-ended parts are bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Final
+from urllib.parse import unquote
+
+__all__ = ["MIN_SECRET_LENGTH", "MIN_WORD", "REDACTED", "hide_places", "hide_secrets", "url_passwords"]
+
+REDACTED: Final = "[redacted]"
+MIN_SECRET_LENGTH: Final = 8
+"""Shorter texts are secrets only where somebody said so: ``DEBUG_KEY=1`` must not blank every 1."""
+MIN_WORD: Final = 4
+"""Secrets shorter than this are not looked for, and those up to seven characters only as whole words."""
+
+Shape = Callable[[str], str]
+Place = Callable[[str, Callable[[str], str]], str]
+
+
+def hide_secrets(text: str) -> str:
+    """The text without what looks like a secret."""
+    for shape in _SHAPES:
+        text = shape(text)
+    return text
+
+
+def hide_places(text: str, hide: Callable[[str], str]) -> str:
+    """The text with every place of a host replaced by what ``hide`` makes of it."""
+    for place in _PLACES:
+        text = place(text, hide)
+    return text
+
+
+_URL_PASSWORD: Final = re.compile(r"://[^\s/?#:@'\"]{0,200}:([^\s/?#'\"]{1,500})@")
+
+
+def url_passwords(text: str) -> list[str]:
+    """The passwords in URLs, as they are written there and as they are meant."""
+    if "://" not in text or "@" not in text:
+        return []
+    written = [match[1] for match in _URL_PASSWORD.finditer(text)]
+    return [form for password in written for form in {password, unquote(password)} if len(form) >= MIN_SECRET_LENGTH]
+
+
+def _shape(pattern: str, to: str = REDACTED, *, only_with: str = "", flags: int = 0) -> Shape:
+    """A replacement by pattern; without the text ``only_with``, which is cheap to find, the pattern cannot match."""
+    compiled = re.compile(pattern, flags)
+
+    def replace(text: str) -> str:
+        return compiled.sub(to, text) if only_with in text else text
+
+    return replace
+
+
+def _place(pattern: str, *, only_with: str, flags: int = 0) -> Place:
+    compiled = re.compile(pattern, flags)
+
+    def replace(text: str, hide: Callable[[str], str]) -> str:
+        return compiled.sub(lambda match: hide(match[0]), text) if only_with in text else text
+
+    return replace
+
+
+_NAMES: Final = (
+    r"(?<!expected )"  # an unexpected token is one of a grammar
+    r"(?:pass(?:word|wd|phrase)|pwd|secret|token|credentials?|dsn|auth(?:orization|entication)?(?![A-Za-z])"
+    r"|(?:api|access|account|private|signing|encryption|master|service|shared|client)[_ -]?key"
+    r"|shared[_-]?access[_-]?(?:key|signature))"
+)
+_NAME_END: Final = r"(?!s\b|[_-]?(?:count|limit|usage|type|budget|names?|ids?)\b)[A-Za-z0-9_-]{0,32}"
+_SCHEME: Final = r"(?:Bearer|Basic|Token|Digest|ApiKey|Key)"
+_HARMLESS: Final = frozenset(
+    {
+        *("none", "null", "nil", "undefined", "unset", "empty", "missing", "required", "optional", "true", "false"),
+        *("yes", "no", "on", "off", "ok", "valid", "invalid", "expired", "revoked", "unknown", "wrong", "incorrect"),
+        *("rejected", "denied", "failed", "disabled", "enabled", "str", "string", "int", "bearer", "basic", "digest"),
+    }
+)
+"""What may follow the name of a secret and is none: ``token: expired``, ``has_password=False``."""
+
+
+def _hide_value(match: re.Match[str]) -> str:
+    # A value ends before a bracket, so that one which is hidden already was found without its own closing bracket.
+    value = match["value"]
+    plain = value.strip("\\\"'.!?")
+    is_none = plain.casefold() in _HARMLESS or not any(map(str.isalnum, plain))
+    return match[0] if is_none or REDACTED[:-1] in value else f"{match['name']}{REDACTED}"
+
+
+_ASSIGNED: Final = re.compile(
+    rf"""(?P<name>{_NAMES}{_NAME_END}\\?["']?[ \t]{{0,4}}=>?[ \t]{{0,4}})"""
+    rf"""(?P<value>"[^"\n]{{1,2000}}"|'[^'\n]{{1,2000}}'|(?:{_SCHEME} )?["']?[^\s,;&)}}\]"']+["']?)""",
+    re.IGNORECASE,
+)
+_LABELLED: Final = re.compile(
+    rf"""(?P<name>{_NAMES}{_NAME_END}\\?["']?[ \t]{{0,4}}:[ \t]{{0,4}})"""
+    # After a colon prose may follow ("password: must be long"): a bare word counts only when it is no plain word, or
+    # when nothing follows it.
+    rf"""(?P<value>\\?"[^"\n]{{1,2000}}"|'[^'\n]{{1,2000}}'|{_SCHEME} [^\s,;"'\[]{{4,2000}}|(?:{_SCHEME} )?"""
+    r"""(?=[^\s,;&)}\]]{0,200}[\d$!@#%^*+/])[^\s,;&)}\]]+"""
+    r"""|[^\s,;&)}\]"']+(?=[ \t]{0,4}(?:$|[\r\n,;&)}\]])))""",
+    re.IGNORECASE,
+)
+_NAMED: Final = re.compile(
+    # "password 'hunter2' is wrong": quoted, it is a password; unquoted, only what no word looks like is a key.
+    r"""(?P<name>\b(?:pass(?:word|wd|phrase)|pwd)[ ](?=['"]))(?P<value>"[^"\n]{1,200}"|'[^'\n]{1,200}')"""
+    r"""|(?P<label>\b(?:tokens?|secret|key|credentials?)[ ]['"]?)"""
+    r"""(?P<key>(?=[^\s\d]{0,100}\d)(?=[^\sA-Za-z]{0,100}[A-Za-z])[A-Za-z0-9_+/=-]{20,500})""",
+    re.IGNORECASE,
+)
+_PAIR: Final = re.compile(
+    # ('authorization', 'Bearer …'): how clients print the headers of a request.
+    r"""(?P<name>["'](?:[\w-]{0,40}(?:authorization|cookie|token|secret|password|api-?key))["'],[ ]b?)"""
+    r"""(?P<value>"[^"\n]{1,4000}"|'[^'\n]{1,4000}')""",
+    re.IGNORECASE,
+)
+_COOKIE: Final = re.compile(
+    r"""(?P<name>\bcookie["']?[ ]{0,4}[:=][ ]{0,4}["']?)(?P<value>[^\s'"=;]{1,200}=[^\n'"]{1,4000})""", re.IGNORECASE
+)
+
+
+def _hide_named(match: re.Match[str]) -> str:
+    return f"{match['name'] or match['label']}{REDACTED}"
+
+
+def _hide_assigned(text: str) -> str:
+    if "ookie" in text or "OOKIE" in text:
+        text = _COOKIE.sub(_hide_value, text)
+    if "', " in text or '", ' in text:
+        text = _PAIR.sub(_hide_value, text)
+    if "=" in text:
+        text = _ASSIGNED.sub(_hide_value, text)
+    if ":" in text:
+        text = _LABELLED.sub(_hide_value, text)
+    return _NAMED.sub(_hide_named, text)
+
+
+_SHAPES: Final[tuple[Shape, ...]] = (
+    _shape(
+        r"-----BEGIN [A-Z0-9 ]{1,40}-----.*?(?:-----END [A-Z0-9 ]{1,40}-----|\Z)",
+        only_with="-----BEGIN ",
+        flags=re.DOTALL,
+    ),
+    _shape(r"Traceback \(most recent call last\):(?:\r?\n[ \t]+[^\n]*)*", only_with="Traceback"),
+    _shape(r'File "[^"\n]{1,1000}", line \d+(?:, in [^\s]{1,200})?', only_with='File "'),
+    # The whole of a URL's user information, up to the last @ of the authority; then passwords with a slash in them.
+    _shape(r"://[^\s/?#'\"<>]{1,1000}@", f"://{REDACTED}@", only_with="@"),
+    _shape(r"://[^\s/?#'\"<>:@]{1,200}:(?!\d{1,5}/)[^\s'\"<>@]{1,200}@", f"://{REDACTED}@", only_with="@"),
+    _shape(r"([?&][\w-]{0,30}sig(?:nature)?=)[^&\s'\"<>]+", rf"\1{REDACTED}", only_with="=", flags=re.IGNORECASE),
+    _shape(r"(?<=[?&]key=)(?=[^&\s\d]{0,200}\d)[^&\s'\"<>]{12,}", only_with="key="),
+    _shape(r"(?<=hooks\.slack\.com/services/)[^\s'\"<>]+", only_with="hooks.slack.com"),
+    _shape(r"(?<=/api/webhooks/)\d{5,30}/[\w-]+", only_with="/api/webhooks/"),
+    _shape(
+        r"\b(Bearer|Basic)[ \t]+(?=[^\s]{0,200}[\d=])[A-Za-z0-9+/=._~-]{8,}", rf"\1 {REDACTED}", flags=re.IGNORECASE
+    ),
+    _shape(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{2,}(?:\.[A-Za-z0-9_-]*)?", only_with="eyJ"),
+    _shape(  # what could be the words of a slug has to hold a digit
+        r"(?<![A-Za-z0-9])(?:[spr]k[-_]|gsk_|xai-|pplx-|nvapi-|tvly-|whsec_|glsa_|r8_|pypi-|dckr_pat_|sbp_|lsv2_|do[opr]_v1_"
+        r"|shp(?:at|ca|pa|ss)_|hvs\.)(?=[A-Za-z_-]{0,100}\d)[A-Za-z0-9_-]{16,}"
+    ),
+    _shape(
+        r"(?<![A-Za-z0-9])(?:gh[a-z]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}"
+        r"|glpat-[A-Za-z0-9_-]{16,}|xox[a-z]-[A-Za-z0-9-]{8,}|xapp-[A-Za-z0-9-]{8,}|(?:AKIA|ASIA)[A-Z0-9]{16}"
+        r"|(?:LTAI|AKID|AKLT)[A-Za-z0-9]{16,}|(?:bot)?\d{8,10}:AA[A-Za-z0-9_-]{30,}|AGE-SECRET-KEY-1[A-Z0-9]{20,}"
+        r"|AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{16,}|hf_[A-Za-z0-9]{16,}|npm_[A-Za-z0-9]{16,}|SG\.[A-Za-z0-9_.-]{16,})"
+    ),
+    _hide_assigned,
+)
+"""In this order: what contains other shapes goes first."""
+
+_ROOTS: Final = (
+    "home|root|Users|usr|var|etc|opt|tmp|srv|mnt|media|private|proc|sys|dev|app|work|workspace|lib|lib64|bin|sbin|run"
+    "|Library|Applications|Volumes|nix|snap|boot|code|data|builds?"
+)
+"""First segments of host paths. A path under another root counts when its last segment has an extension, so that the
+route in ``GET /v1/users: 404`` stays."""
+_NO_ROUTE: Final = r"(?<!GET )(?<!PUT )(?<!POST )(?<!HEAD )(?<!PATCH )(?<!DELETE )(?<!OPTIONS )"
+"""After a verb of HTTP stands a route of some service, whatever it begins with."""
+
+_PLACES: Final[tuple[Place, ...]] = (
+    _place(r"\bfile://[^\s'\"<>]+", only_with="file://", flags=re.IGNORECASE),
+    _place(
+        r"(?<=')[A-Za-z]:[\\/](?!/)[^'\n]{0,1000}(?=')|(?<=\")[A-Za-z]:[\\/](?!/)[^\"\n]{0,1000}(?=\")"
+        r"|(?<![A-Za-z0-9])[A-Za-z]:[\\/](?!/)[^\s'\"<>|:*?;,)\]}]*",
+        only_with=":",
+    ),
+    _place(rf"(?<=')/(?:{_ROOTS})/[^'\n]{{0,1000}}(?=')|(?<=\")/(?:{_ROOTS})/[^\"\n]{{0,1000}}(?=\")", only_with="/"),
+    _place(rf"(?<![\w.@+/~-]){_NO_ROUTE}/(?:{_ROOTS})(?:/[^\s'\"<>|:;,)\]}}]*)", only_with="/"),
+    _place(rf"(?<![\w.@+:/~-]){_NO_ROUTE}/(?:[\w.@+-]+/)+[\w.@+-]*\.[A-Za-z]\w{{0,5}}\b", only_with="/"),
+    _place(r"(?<![\w~])~(?:[A-Za-z][\w.-]{0,63})?/[^\s'\"<>|;,)\]}]+", only_with="~"),
+    _place(r"(?<![\\\w])\\{2,4}[\w.-]{1,200}\\[^\s'\"<>|:*?;,)\]}]+", only_with="\\\\"),
+    # Where an object lies; a number of fewer digits may be an error's code.
+    _place(r"(?<=\bat )0x[0-9a-fA-F]{6,16}\b|\b0x[0-9a-fA-F]{10,16}\b", only_with="0x"),
+)

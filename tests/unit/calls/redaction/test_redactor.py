@@ -1,0 +1,238 @@
+"""What a model must not read is taken out; what it needs stays."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from urllib.parse import quote
+
+import pytest
+
+from surehand.calls.redaction.redactor import Redactor
+
+NO_ENVIRONMENT: dict[str, str] = {}
+
+
+def redacted(text: str, *secrets: str) -> str:
+    return Redactor(secrets, environ=NO_ENVIRONMENT).text(text)
+
+
+# -- by value --------------------------------------------------------------------------------------------------------
+
+
+def test_given_secrets_are_hidden_wherever_they_stand() -> None:
+    assert redacted("a hunter2 b hunter2", "hunter2") == "a [redacted] b [redacted]"
+
+
+def test_a_secret_inside_another_does_not_leave_half_of_it() -> None:
+    assert redacted("abcdefgh", "abcd", "abcdefgh") == "[redacted]"
+
+
+@pytest.mark.parametrize("written", ["p%40ss%2Fword", "p%40ss/word", "p@ss/word"])
+def test_a_secret_is_hidden_in_its_url_quoted_forms(written: str) -> None:
+    assert "ss" not in redacted(f"x {written} y", "p@ss/word")
+
+
+def test_a_secret_is_hidden_in_its_escaped_form() -> None:
+    secret = 'line one\nline "two"'
+    assert "two" not in redacted(f"got {secret!r}", secret)
+
+
+def test_a_secret_in_another_script_is_hidden_in_its_escaped_and_quoted_forms() -> None:
+    secret = "北京市朝阳区建国路"
+    for written in (secret, json.dumps(secret), quote(secret)):
+        assert redacted(f"x {written} y", secret).strip('"') in {"x [redacted] y", 'x "[redacted]" y'}
+
+
+def test_ten_thousand_long_secrets_take_no_time_worth_mentioning() -> None:
+    secrets = [f"{n} " + "lorem ipsum " * 100 for n in range(10_000)]
+    started = time.perf_counter()
+    redacted("a message of no secrets", *secrets)
+    assert time.perf_counter() - started < 1
+
+
+def test_blank_secrets_are_ignored() -> None:
+    assert redacted("a b", "", " ") == "a b"
+
+
+def test_environment_values_whose_name_says_secret_are_hidden() -> None:
+    environ = {"SHOP_API_KEY": "abcd1234efgh", "SHOP_URL": "shop.example", "DEBUG_KEY": "1"}
+    text = Redactor(environ=environ).text("abcd1234efgh at shop.example, step 1")
+    assert text == "[redacted] at shop.example, step 1"
+
+
+def test_a_secret_that_is_set_later_is_hidden_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    redactor = Redactor()
+    assert redactor.text("late-value-42") == "late-value-42"
+    monkeypatch.setenv("LATE_TOKEN", "late-value-42")
+    assert redactor.text("late-value-42") == "[redacted]"
+    assert "LATE_TOKEN" in os.environ
+
+
+def test_a_password_in_an_environments_url_is_hidden_wherever_it_stands() -> None:
+    redactor = Redactor(environ={"DATABASE_URL": "postgres://app:p%40ss-w0rd@db/main"})
+    assert redactor.text("auth failed for app with p@ss-w0rd, p%40ss-w0rd") == (
+        "auth failed for app with [redacted], [redacted]"
+    )
+
+
+def test_a_short_secret_is_hidden_as_a_word_and_a_very_short_one_not_at_all() -> None:
+    assert redacted("pin 4711, order 24711, no 47", "4711", "47") == "pin [redacted], order 24711, no 47"
+
+
+def test_the_secrets_are_gone_through_only_when_there_is_a_text() -> None:
+    def secrets() -> Iterator[str]:
+        raise AssertionError("looked for")
+        yield ""
+
+    assert Redactor(secrets(), environ=NO_ENVIRONMENT) is not None
+
+
+SENT = {"path": "/data/in/x.csv", "names": ["report.txt", "b"], "n": 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("no such file: '/data/in/x.csv'", "no such file: '/data/in/x.csv'"),
+        ("no such directory: /data/in", "no such directory: /data/in"),
+        ("no such file: /srv/app/files/report.txt", "no such file: [redacted]/report.txt"),
+        ("no such file: /srv/app/files/other.txt", "no such file: [redacted]"),
+        ("no such file: /srv/app/b", "no such file: [redacted]"),
+        ("password=/data/in/x.csv", "password=[redacted]"),
+    ],
+)
+def test_a_path_that_the_model_has_sent_is_not_hidden_from_it(text: str, expected: str) -> None:
+    assert Redactor(sent=SENT, environ=NO_ENVIRONMENT).text(text) == expected
+
+
+# -- by shape --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("pg://u:pw@h/db refused", "pg://[redacted]@h/db refused"),
+        ("AccountName=a;AccountKey=Zm9vYmFy==;Suffix=x", "AccountName=a;AccountKey=[redacted];Suffix=x"),
+        ("https://a.example/c?sv=2020&sig=a1B2%2Fd4%3D&se=2030", "https://a.example/c?sv=2020&sig=[redacted]&se=2030"),
+        ("GET https://x.example/b?X-Amz-Signature=deadbeef01", "GET https://x.example/b?X-Amz-Signature=[redacted]"),
+        ("403 for https://api.example.com/v1?key=AbCdEf123456789", "403 for https://api.example.com/v1?key=[redacted]"),
+        ("https://hooks.slack.com/services/T0/B0/XXXX", "https://hooks.slack.com/services/[redacted]"),
+        ("https://discord.com/api/webhooks/1234567890/ab-C", "https://discord.com/api/webhooks/[redacted]"),
+        ("Authorization: Token 9944b09199c6", "Authorization: [redacted]"),
+        ("authorization: Bearer letters_only", "authorization: [redacted]"),
+        ("headers: {'X-Api-Key': 'k-1234', 'Accept': '*/*'}", "headers: {'X-Api-Key': [redacted], 'Accept': '*/*'}"),
+        ("[(b'authorization', b'Bearer secretsecret')]", "[(b'authorization', b[redacted])]"),
+        ("Cookie: sid=38afes7a8; lang=de", "Cookie: [redacted]"),
+        ("password 'hunter2' rejected for bob", "password [redacted] rejected for bob"),
+        ("invalid token abcdef0123456789abcdef0123", "invalid token [redacted]"),
+        ("shpat_0123456789abcdef0123456789abcdef", "[redacted]"),
+        ("whsec_abcdefghijklmnop12345678", "[redacted]"),
+        ("bot123456789:AAE-abcdefghijklmnopqrstuvwxyz012345", "[redacted]"),
+        ("user:/root/x is missing", "user:[redacted] is missing"),
+        ("postgresql://user:p/w@host/db", "postgresql://[redacted]@host/db"),
+        ("https://ghp_x@github.com/a", "https://[redacted]@github.com/a"),
+        ("Authorization: Bearer abc.def123456", "Authorization: Bearer [redacted]"),
+        ("sent Basic dXNlcjpwYXNz123=", "sent Basic [redacted]"),
+        ("key sk-proj-abcdefghij1234567890 refused", "key [redacted] refused"),
+        ("ghp_abcdefghijklmnopqrst1234", "[redacted]"),
+        ("xoxb-1234567890-abcdef", "[redacted]"),
+        ("AKIAIOSFODNN7EXAMPLE", "[redacted]"),
+        ("AIzaSyA-1234567890abcdefghijklmnopqrstu", "[redacted]"),
+        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc-DEF_123", "[redacted]"),
+        ("-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY----- rest", "[redacted] rest"),
+        ("-----BEGIN PRIVATE KEY-----\nabc", "[redacted]"),
+        ("password=hunter2 host=db", "password=[redacted] host=db"),
+        ("password='a b c', x", "password=[redacted], x"),
+        ("AWS_SECRET_ACCESS_KEY=abc/def+gh", "AWS_SECRET_ACCESS_KEY=[redacted]"),
+        ("{'api_key': 'abc', 'n': 1}", "{'api_key': [redacted], 'n': 1}"),
+        ('{"token": "abc"}', '{"token": [redacted]}'),
+        ("password: hunter2", "password: [redacted]"),
+        ("No such file: '/home/John Smith/x.txt'", "No such file: '[redacted]'"),
+        ("/srv/app/main.py is bad", "[redacted] is bad"),
+        ("/custom1/proj/file.db locked", "[redacted] locked"),
+        ("~/secret/x missing", "[redacted] missing"),
+        ("file:///etc/passwd", "[redacted]"),
+        (r"C:\Users\me\x.txt is open", "[redacted] is open"),
+        (r"'C:\\Users\\John Smith\\x'", "'[redacted]'"),
+        (r"\\server\share\x", "[redacted]"),
+        ("<Foo object at 0x7f1234567890>", "<Foo object at [redacted]>"),
+        ('see File "/a/b.py", line 3, in f', "see [redacted]"),
+        ('Traceback (most recent call last):\n  File "x", line 3\n    f()\nValueError: x', "[redacted]\nValueError: x"),
+    ],
+)
+def test_what_looks_like_a_secret_or_a_place_on_the_host_is_hidden(text: str, expected: str) -> None:
+    assert redacted(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "GET https://api.example.com/home/users.json: 404",
+        "GET /v1/users: 404",
+        "https://example.com/a?email=x@y.com",
+        "http://host:8080/path",
+        "max_tokens=4096 is too many tokens",
+        "Unexpected token: foo bar",
+        "password: must be at least 8 letters",
+        "basic authentication failed",
+        "the token expired",
+        "ratio 3/4 and a/b",
+        "0x1f is 31, error 0x80070005, colour 0xff00ff",
+        "order 3f2504e0-4f89-11d3-9a0c-0305e82c3301 is not known",
+        "commit 9fceb02d0ae598e95dc970b74767f19372d61af8 is not known",
+        "2026-03-01T12:00:00+01:00 is in the past",
+        "price 1,299.00 EUR is above the limit",
+        "report.pdf is no spreadsheet",
+        "token limit 4096 exceeded, max_tokens: 4096",
+        "password must be 8 characters",
+        "Unexpected token: '}' in JSON at position 5",
+        "key 'city' is missing; primary key: id; key=value pairs only",
+        "author: Smith, authority=high",
+        "signature: f(a, b)",
+        "GET /home/users/5: 404, POST /data/query: 500",
+        "~10/day and about ~3/4",
+        "sk-learn-contrib-imbalanced is a package, risk-assessment-final-version too",
+        "has_password=False, token=null, api_key: required, token: expired, auth: none",
+        "token_type: bearer",
+        "cookie: disabled",
+        "column 'foo' does not exist at line 3",
+        "Größe überschritten: 查询失败",
+    ],
+)
+def test_what_a_model_needs_to_correct_itself_stays(text: str) -> None:
+    assert redacted(text) == text
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        *("a", "a.", "/a", "://", "://a:", "eyJ", "eyJ-", "password=", "password='", "secret: ", "Bearer ", "/-", "~"),
+        *("-----BEGIN A-----", "Traceback (most recent call last):\n ", 'File "', "C:\\", "x@", "0x", " /a/b.", "\\\\"),
+        *(
+            "sk-",
+            "sk-a",
+            "token a",
+            "password '",
+            "cookie=a=",
+            "'token', '",
+            "?key=",
+            "&a-sig=",
+            "12345678:AA",
+            "key 0a",
+        ),
+        *("authorization: Bearer x", "auth: b", "shared_access_", "GET /home/", "at 0x", "expected token: ", "A1"),
+    ],
+)
+def test_a_megabyte_of_near_misses_takes_linear_time(piece: str) -> None:
+    text = piece * (1_000_000 // len(piece))
+    started = time.perf_counter()
+    redacted(text)
+    assert time.perf_counter() - started < 5
+
+
+@pytest.mark.parametrize("template", ["(api_key={})", "api_key: {}, next", "token={}", "{{'password': '{}'}}"])
+def test_a_hidden_value_is_not_hidden_twice(template: str) -> None:
+    assert "]]" not in Redactor(environ={}).text(template.format("sk-live-4f9aK2mQ8vX1bZ7c"))
