@@ -18,8 +18,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from surehand.calls.call import Call
 from surehand.calls.failures import failed
-from surehand.calls.history import NOT_EXECUTED, NOTE, REPEATED, STUCK, History, PastCall, result_of
-from surehand.calls.journal import digest_of
+from surehand.calls.history import NOT_EXECUTED, NOTE, REPEATED, STUCK, History, PastCall, likeness_of, result_of
 from surehand.calls.results import Rendered, shorten
 from surehand.calls.table import RegisteredTool, ToolTable
 from surehand.concurrency import Clock
@@ -148,9 +147,8 @@ class Guard:
         """Answer a call that was made before with what it came to, unless the model insists on it."""
         if tool.may_run_twice or not tool.options.repeat_guard:
             return None
-        done = (past for past in reversed(earlier) if past.kind is None or past.is_executed or past.is_repeat)
-        last = next(done, None)
-        if last is None or last.kind is not None:  # the first time, after a failure, or insisted on
+        last = next((past for past in reversed(earlier) if past.is_executed or past.is_done or past.is_repeat), None)
+        if last is None or not last.is_done:  # the first time, after a failure, or insisted on
             return None
         text = (
             f"{REPEATED}you made this very call before in this run, and its answer is below. "
@@ -176,7 +174,7 @@ class Guard:
         candidates = self._by_tool.get(tool.spec.name)
         if candidates is None:
             return []
-        digest = digest_of(arguments)
+        digest = likeness_of(arguments)
         return [past for past in candidates if past.turn < self._history.turn and past.digest == digest]
 
     def _times(self, earlier: Sequence[PastCall], result: str) -> int:

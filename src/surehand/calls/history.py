@@ -20,12 +20,28 @@ from typing import Any, Final
 from surehand.calls.journal import digest_of
 from surehand.messages import AIMessage, HumanMessage, Message, ToolCall, ToolMessage
 from surehand.outcomes import FailureKind
-from surehand.shapes import mapping_of
+from surehand.shapes import is_array, is_object, mapping_of
 
-__all__ = ["NOTE", "NOT_EXECUTED", "REPEATED", "STUCK", "History", "PastCall", "past_calls", "result_of"]
+__all__ = [
+    "NOTE",
+    "NOT_EXECUTED",
+    "NOT_REACHED",
+    "NOT_STARTED",
+    "REPEATED",
+    "STUCK",
+    "History",
+    "PastCall",
+    "likeness_of",
+    "past_calls",
+    "result_of",
+]
 
 NOT_EXECUTED: Final = "The call was not executed: "
 """How the answer to a call begins that a limit or a circuit breaker kept from running."""
+NOT_REACHED: Final = "The call was not executed, because "
+"""How the answer to a call begins that another one, which failed before it, kept from running."""
+NOT_STARTED: Final = "Too many earlier calls that timed out are still running, so this one was not started."
+"""The answer to a call that found no thread to run in."""
 STUCK: Final = "The call was refused: "
 """How the answer to a call begins that would only have brought the same result once more."""
 REPEATED: Final = "The call was not executed again: "
@@ -35,6 +51,8 @@ NOTE: Final = "[The same result as before: "
 
 _OPENINGS: Final[tuple[tuple[str, FailureKind], ...]] = (
     (NOT_EXECUTED, FailureKind.LIMIT),
+    (NOT_STARTED, FailureKind.LIMIT),
+    (NOT_REACHED, FailureKind.SKIPPED),
     (STUCK, FailureKind.LIMIT),
     (REPEATED, FailureKind.SKIPPED),
     ("The call was not executed. ", FailureKind.DENIED),
@@ -44,6 +62,8 @@ _OPENINGS: Final[tuple[tuple[str, FailureKind], ...]] = (
     ("Invalid arguments for tool ", FailureKind.INVALID_ARGUMENTS),
 )
 """What our answers begin with; a payload keeps nothing of them but the text."""
+_MAX_DEPTH: Final = 50
+"""How deep the spelling of numbers is looked at."""
 _ERROR_ID: Final = re.compile(r" ?\[error [0-9a-f]{8}\]")
 
 _NEVER_RAN: Final = frozenset(
@@ -81,8 +101,8 @@ class PastCall:
 
     @cached_property
     def digest(self) -> str:
-        """The same for the same arguments, whatever the order of their keys."""
-        return digest_of(self.arguments)
+        """The same for the same arguments; see ``likeness_of``."""
+        return likeness_of(self.arguments)
 
     @cached_property
     def result(self) -> str:
@@ -93,6 +113,14 @@ class PastCall:
     def is_stuck(self) -> bool:
         """Whether it was refused because it had brought the same result again and again."""
         return self.kind is FailureKind.LIMIT and self.answer.text.startswith(STUCK)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it came to its effect, as far as is known.
+
+        So did a call that a middleware ran twice: the second run was skipped because of the first.
+        """
+        return self.kind is None or (self.kind is FailureKind.SKIPPED and self.is_executed)
 
     @property
     def is_repeat(self) -> bool:
@@ -177,16 +205,41 @@ def _of_run(messages: Sequence[Message]) -> Iterator[Message]:
 
 def _past(call: ToolCall, turn: int, answer: ToolMessage) -> PastCall:
     kind = _kind_told(answer) if answer.outcome is None else answer.outcome.kind
-    attempts = 1 if answer.outcome is None else answer.outcome.attempts
-    is_wrong = answer.outcome is None and kind is FailureKind.INVALID_ARGUMENTS
     return PastCall(
         name=call["name"],
         arguments=call["args"],
         turn=turn,
         kind=kind,
-        is_executed=kind not in _NEVER_RAN and not is_wrong and (attempts > 0 or kind in _MAY_HAVE_RUN),
+        is_executed=_is_executed(answer, kind),
         answer=answer,
     )
+
+
+def _is_executed(answer: ToolMessage, kind: FailureKind | None) -> bool:
+    if answer.outcome is None:
+        return kind not in _NEVER_RAN and kind is not FailureKind.INVALID_ARGUMENTS
+    has_run = answer.outcome.attempts > 0
+    if kind is FailureKind.SKIPPED:  # a second run may have been, after a first one
+        return has_run
+    return kind not in _NEVER_RAN and (has_run or kind in _MAY_HAVE_RUN)
+
+
+def likeness_of(arguments: Any) -> str:
+    """A digest that is the same for the same arguments, whatever the order of their keys and the spelling of numbers.
+
+    A model that says a thing twice may write ``20`` and then ``20.0``: to JSON that is one number.
+    """
+    return digest_of(_plain_numbers(arguments))
+
+
+def _plain_numbers(value: Any, depth: int = 0) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if depth < _MAX_DEPTH and is_object(value):
+        return {key: _plain_numbers(item, depth + 1) for key, item in value.items()}
+    if depth < _MAX_DEPTH and is_array(value):
+        return [_plain_numbers(item, depth + 1) for item in value]
+    return value
 
 
 def _kind_told(answer: ToolMessage) -> FailureKind | None:

@@ -24,22 +24,40 @@ class CallKey:
 
     thread_id: str
     message_id: str
+    """The AI message's; where it has none, what tells the conversation up to it from others."""
     position: int
     call_id: str
     tool: str
     digest: str
+    """Of the arguments as the model sent them, whatever a middleware makes of them."""
+    number: int = 0
+    """Where a middleware ran the call with several arguments, which of them it is, from 0."""
 
     @property
     def idempotency_key(self) -> str:
         """The same for every attempt, resume and process; another for any other call."""
-        parts = (self.thread_id, self.message_id, str(self.position), self.call_id, self.tool, self.digest)
+        parts = [self.thread_id, self.message_id, str(self.position), self.call_id, self.tool, self.digest]
+        parts += [str(self.number)] if self.number else []
         return hashlib.sha256("\x1f".join(parts).encode(errors="surrogatepass")).hexdigest()[:32]
 
 
 def digest_of(arguments: Any) -> str:
-    """A digest of a call's arguments; equal for equal JSON, whatever the order of keys."""
-    text = json.dumps(arguments, sort_keys=True, default=repr, ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    """A digest of a call's arguments; equal for equal JSON, whatever the order of keys; never raises."""
+    return hashlib.sha256(_text_of(arguments).encode(errors="surrogatepass")).hexdigest()[:32]
+
+
+def _text_of(arguments: Any) -> str:
+    try:
+        return json.dumps(arguments, sort_keys=True, default=repr, ensure_ascii=True)
+    except Exception:  # noqa: BLE001 - a program may have built a message with arguments that are no JSON at all
+        return _without_json(arguments)
+
+
+def _without_json(arguments: Any) -> str:
+    try:
+        return repr(arguments)
+    except Exception:  # noqa: BLE001 - as above
+        return type(arguments).__name__
 
 
 class CallJournal(Protocol):

@@ -27,7 +27,7 @@ from typing import Final
 
 from surehand.calls.announce import announce, log_fault, log_outcome
 from surehand.calls.answer import answer, render
-from surehand.calls.arguments_view import Arguments
+from surehand.calls.arguments_view import Arguments, copied_values
 from surehand.calls.attempts import attempt
 from surehand.calls.call import Call
 from surehand.calls.chain import run_through
@@ -142,7 +142,7 @@ async def _verdict(call: Call) -> bool | str:
     approve = call.turn.host.approve
     if approve is None:
         return f"The tool {call.name!r} needs a human's approval, and nobody can be asked here."
-    ask = partial(approve, call.name, call.values)
+    ask = partial(approve, call.name, copied_values(call.values))
     verdict = ask() if inspect.iscoroutinefunction(approve) else await run_in_thread(ask)  # a human takes his time
     return await verdict if inspect.isawaitable(verdict) else verdict
 

@@ -22,6 +22,7 @@ from typing import Final
 
 from surehand.calls.attempts import CLEANUP_SECONDS
 from surehand.calls.call import Call, Turn
+from surehand.calls.history import NOT_REACHED
 from surehand.calls.pipeline import begin, ended_as, ended_late, finish, run_call
 from surehand.calls.turn_output import fit
 from surehand.concurrency import SYSTEM_CLOCK, Timer, has_running_loop, run_sync, run_without_loop
@@ -270,7 +271,7 @@ class _Floor:
 
     def _skip_the_rest(self) -> None:
         failed = next(c for c in self._ended.values() if c.message is not None and c.message.status == "error")
-        text = f"The call was not executed, because the call of {failed.name!r} before it failed."
+        text = f"{NOT_REACHED}the call of {failed.name!r} before it failed."
         for call in self._calls:
             if call.position not in self._ended:
                 begun = begin(call)

@@ -16,12 +16,15 @@ from surehand import (
     HumanMessage,
     MessagesState,
     StateGraph,
+    ToolCallRequest,
     ToolException,
     ToolMessage,
     ToolNode,
     tool,
 )
+from surehand.calls import Run
 from surehand.calls.history import NOT_EXECUTED, NOTE, REPEATED, STUCK
+from surehand.concurrency import WorkersExhausted
 from surehand.outcomes import FailureKind
 from surehand.policy import Limits, NoProgress
 
@@ -47,6 +50,13 @@ def send(to: str, note: str = "") -> str:
     """Send a mail."""
     ran.append(to)
     return f"sent to {to}"
+
+
+@tool
+def pay(sum: float) -> str:  # noqa: A002 - as a model would have it
+    """Pay."""
+    ran.append(sum)
+    return "paid"
 
 
 @tool(read_only=True)
@@ -325,6 +335,58 @@ def test_what_failed_may_be_tried_again_at_once() -> None:
     conversation.turn(("unsure", {}))
     conversation.turn(("unsure", {}))
     assert ran == ["tried"] * 2
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_another_spelling_of_a_number_is_the_same_call(form: Form) -> None:
+    conversation = Conversation(ToolNode([pay]), form)
+    spelt: list[Any] = [{"sum": 20}, {"sum": 20.0}, '{"sum": 2e1}', {"sum": 20}]
+    conversation.turn(("pay", {"sum": 21}))
+    for args in spelt:
+        conversation.turn(("pay", args))
+    assert ran == [21, 20, 20]
+
+
+def test_a_call_that_a_middleware_ran_twice_is_guarded_too() -> None:
+    def twice(request: ToolCallRequest, run: Run) -> ToolMessage:
+        run(request)
+        return run(request)
+
+    conversation = Conversation(ToolNode([send], middleware=[twice], limits=Limits(calls=9)))
+    conversation.turn(SEND)
+    (answer,) = conversation.turn(SEND)
+    assert answer.startswith(REPEATED)
+    assert answer.endswith("It was answered: sent to a")
+    assert ran == ["a"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_call_that_was_skipped_because_of_another_runs_when_it_comes_again(form: Form) -> None:
+    conversation = Conversation(ToolNode([fail, send], sequential=True, stop_on_failure=True), form)
+    conversation.turn(("fail", {"x": 1}), SEND)
+    assert conversation.turn(SEND) == ["sent to a"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_call_that_found_no_thread_runs_when_it_comes_again(form: Form) -> None:
+    conversation = Conversation(ToolNode([send]), form)
+
+    @tool("send")
+    def exhausted(to: str) -> str:
+        """Find no thread."""
+        raise WorkersExhausted
+
+    full = Conversation(ToolNode([exhausted]), form)
+    full.turn(SEND)
+    conversation.messages = full.messages
+    assert conversation.turn(("send", {"to": "a"})) == ["sent to a"]
+
+
+def test_a_message_with_arguments_that_are_no_json_keeps_no_turn_from_its_answers() -> None:
+    odd: Any = {"to": {1: "a", "b": 2}}
+    conversation = Conversation(ToolNode([send, look]))
+    conversation.turn(("send", odd))
+    assert conversation.turn(("send", odd), SEND, LOOK)[1:] == ["sent to a", "value of k"]
 
 
 def test_another_word_is_another_call() -> None:

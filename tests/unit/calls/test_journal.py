@@ -127,3 +127,16 @@ def test_keys_differ_by_every_field_and_digests_do_not_depend_on_the_order_of_ke
     assert len({key.idempotency_key for key in keys}) == len(keys)
     assert digest_of({"a": 1, "b": [2]}) == digest_of({"b": [2], "a": 1})
     assert digest_of({"a": 1}) != digest_of({"a": 2})
+
+
+def test_a_digest_is_made_of_anything() -> None:
+    class Mute:
+        def __repr__(self) -> str:
+            raise ValueError
+
+    circle: list[Any] = []
+    circle.append(circle)
+    deep: Any = []
+    for _ in range(100_000):
+        deep = [deep]
+    assert len({digest_of(value) for value in ({1: 2, "a": 3}, circle, [Mute()], {Mute(): 1}, deep)}) >= 3

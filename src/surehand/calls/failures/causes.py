@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from surehand.calls.failures.descriptions import describe_exception
+from surehand.calls.history import NOT_STARTED
 from surehand.calls.redaction import Redactor
 from surehand.calls.results import shorten
 from surehand.concurrency import WorkersExhausted
@@ -23,7 +24,6 @@ from surehand.shapes import leaf_errors
 __all__ = ["causes_of", "has_author_words", "kind_of", "own_words", "words_of"]
 
 _SILENT: Final = "The tool failed without saying why."
-_EXHAUSTED: Final = "Too many earlier calls that timed out are still running, so this one was not started."
 _SELF_CANCELLED: Final = "The tool cancelled itself."
 _AUTHORED: Final = frozenset({FailureKind.TOOL_ERROR, FailureKind.INVALID_ARGUMENTS})
 _KINDS: Final[tuple[tuple[type[BaseException], FailureKind], ...]] = (
@@ -66,7 +66,7 @@ def words_of(error: BaseException, redactor: Redactor) -> str:
     if has_author_words(error):
         return own_words(error) or _SILENT
     if isinstance(error, WorkersExhausted):
-        return _EXHAUSTED
+        return NOT_STARTED
     if isinstance(error, asyncio.CancelledError):
         return _SELF_CANCELLED
     return describe_exception(error, redactor)
