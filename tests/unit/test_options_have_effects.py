@@ -37,6 +37,7 @@ from surehand import (
     create_agent,
     tool,
 )
+from surehand.concurrency import SYSTEM_CLOCK
 from surehand.policy import DEFAULT_OPTIONS
 from surehand.testing import FakeClock, ScriptedModel
 
@@ -94,8 +95,9 @@ def peak(node_options: dict[str, Any], tool_options: dict[str, Any], *, count: i
 
 def hanging(**options: Any) -> str:
     """How a body ends that never does, on a clock that jumps."""
+    options = {"timeout": 1_000, **options}
 
-    @tool(**{"timeout": 1_000, **options})
+    @tool(**options)
     async def hang() -> str:
         """Hang."""
         await asyncio.Event().wait()
@@ -334,7 +336,7 @@ def logged(tags: list[str] | None) -> list[tuple[str, ...]]:
     """The tags in the log records of a failing call."""
     records: list[logging.LogRecord] = []
     handler = logging.Handler()
-    handler.emit = records.append  # type: ignore[method-assign]
+    handler.emit = records.append  # type: ignore[method-assign,assignment]  # a handler in one line
     logger = logging.getLogger("surehand.calls")
     logger.addHandler(handler)
     try:
@@ -513,8 +515,18 @@ def real_seconds(clock: FakeClock | None) -> bool:
         await asyncio.Event().wait()
         return "never"
 
-    answers(ToolNode([hang], **({} if clock is None else {"clock": clock})), "hang")
+    answers(ToolNode([hang], clock=SYSTEM_CLOCK if clock is None else clock), "hang")
     return clock is not None and clock.now() > 0
+
+
+def in_euros(_: Money) -> str:
+    """How money is written."""
+    return "5 EUR"
+
+
+def agreed(_tool: str, _arguments: Any) -> bool:
+    """An approver who agrees to everything."""
+    return True
 
 
 OF_A_NODE: Final[dict[str, Callable[[], tuple[object, object]]]] = {
@@ -535,10 +547,10 @@ OF_A_NODE: Final[dict[str, Callable[[], tuple[object, object]]]] = {
     "retry_budget": lambda: (in_all(1), in_all(None)),
     "max_turn_output": lambda: (together(1_000), together(None)),
     "shelf": lambda: (shelved(ResultShelf()), shelved(None)),
-    "renderers": lambda: (written({Money: lambda _: "5 EUR"}), written(None)),
+    "renderers": lambda: (written({Money: in_euros}), written(None)),
     "middleware": lambda: (passed([shout]), passed([])),
     "commands": lambda: (commanded(True), commanded(False)),
-    "approve": lambda: (approved(lambda *_: True), approved(None)),
+    "approve": lambda: (approved(agreed), approved(None)),
     "listener": lambda: (heard(True), heard(False)),
     "store": lambda: (stored(InMemoryStore()), stored(None)),
     "journal": lambda: (run_twice(MemoryJournal()), run_twice(None)),
@@ -557,7 +569,8 @@ class Later(Exception):
 
 def policy(**options: Any) -> RetryPolicy:
     """A policy whose waits can be told beforehand."""
-    return RetryPolicy(**{"jitter": False, "initial_interval": 1.0, "max_attempts": 4, **options})
+    options = {"jitter": False, "initial_interval": 1.0, "max_attempts": 4, **options}
+    return RetryPolicy(**options)
 
 
 OF_RETRY: Final[dict[str, Callable[[], tuple[object, object]]]] = {
@@ -670,7 +683,8 @@ def offered(*, hides_tool: bool) -> list[list[str]]:
 def asked_how(**options: Any) -> tuple[tuple[str, ...], Any, list[str], object]:
     """What an agent's model is asked with, first and last, and how its run ends."""
     model = ScriptedModel([calls("echo"), AIMessage("done")])
-    state = create_agent(model, **{"tools": [echo], **options}).invoke({"messages": "go"})
+    settings: dict[str, Any] = {"tools": [echo], **options}
+    state = create_agent(model, **settings).invoke({"messages": "go"})
     first = model.requests[0]
     return first.tool_names, first.tool_choice, [message.type for message in first], state["end_reason"]
 
@@ -695,7 +709,10 @@ OF_AN_AGENT: Final[dict[str, Callable[[], tuple[object, object]]]] = {
     "tool_choice": lambda: (asked_how(tool_choice="required"), asked_how()),
     "limits": lambda: (asked_how(limits=Limits(turns=1)), asked_how()),
     "shelf": lambda: (reads_on(ResultShelf()), reads_on(None)),
-    "name": lambda: (create_agent(ScriptedModel([]), name="clerk").plan.name, create_agent(ScriptedModel([])).plan.name),
+    "name": lambda: (
+        create_agent(ScriptedModel([]), name="clerk").plan.name,
+        create_agent(ScriptedModel([])).plan.name,
+    ),
 }
 
 OF_BREAKERS: Final[dict[str, Callable[[], tuple[object, object]]]] = {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, TypeVar, cast
+from inspect import signature
+from typing import Any, Final, cast
 
 from surehand.agent.loop import Loop
 from surehand.agent.offers import BoundModels
@@ -19,38 +20,22 @@ from surehand.messages import SystemMessage
 from surehand.models import ChatModel, ToolChoice, init_chat_model
 from surehand.nodes import ToolNode, ToolSetFunction
 from surehand.policy import (
+    DEFAULT_NO_PROGRESS,
     UNSET,
     ErrorRule,
     Limits,
     NoProgress,
     Unset,
     count,
+    instance,
     text,
 )
-from surehand.shapes import is_object
+from surehand.shapes import is_object, is_same
 from surehand.tools import BaseTool, as_tools
 
 __all__ = ["Agent", "create_agent"]
 
-T = TypeVar("T")
-
 _NO_LIMITS: Final = Limits(corrections=None)
-_DEFAULT_NO_PROGRESS: Final = NoProgress()
-_NODE_DEFAULTS: Final[Mapping[str, Any]] = {
-    "handle_tool_errors": True,
-    "limits": None,
-    "no_progress": _DEFAULT_NO_PROGRESS,
-    "retry_budget": 20,
-    "fatal": (),
-    "groups": None,
-    "middleware": (),
-    "shelf": UNSET,
-    "store": None,
-    "approve": None,
-    "listener": None,
-    "clock": SYSTEM_CLOCK,
-}
-"""What an agent gives its node where nobody says otherwise."""
 
 
 def create_agent(
@@ -62,7 +47,7 @@ def create_agent(
     handle_tool_errors: ErrorRule = True,
     tool_choice: ToolChoice = None,
     limits: Limits | None = None,
-    no_progress: NoProgress | None = _DEFAULT_NO_PROGRESS,
+    no_progress: NoProgress | None = DEFAULT_NO_PROGRESS,
     retry_budget: int | None = 20,
     fatal: type[Exception] | tuple[type[Exception], ...] = (),
     groups: Mapping[str, int] | None = None,
@@ -110,7 +95,7 @@ def create_agent(
         ToolDefinitionError: Something among the tools is none, or two have one name.
     """
     chat = init_chat_model(model) if isinstance(model, str) else _as_model(model)
-    bounds = Limits() if limits is None else _checked("limits", limits, Limits)
+    bounds = instance("limits", limits, Limits) or Limits()
     of_node: dict[str, Any] = {
         "handle_tool_errors": handle_tool_errors,
         "limits": _of_calls(bounds),
@@ -217,7 +202,8 @@ def _node_of(tools: Sequence[Any] | ToolSetFunction | ToolNode | None, options: 
         OptionError: An option of the node is given beside a node, or cannot be meant.
     """
     if isinstance(tools, ToolNode):
-        given = [name for name, value in options.items() if value != _NODE_DEFAULTS[name]]
+        unless_given = signature(create_agent).parameters
+        given = [name for name, value in options.items() if not is_same(value, unless_given[name].default)]
         if given:
             raise OptionError(
                 option=given[0],
@@ -251,12 +237,6 @@ def _of_calls(limits: Limits) -> Limits | None:
     """The limits that hold for calls; None where there are none. The others are the loop's."""
     of_calls = replace(limits, turns=None, corrections=None)
     return None if of_calls == _NO_LIMITS else of_calls
-
-
-def _checked(option: str, value: object, kind: type[T]) -> T:
-    if not isinstance(value, kind):
-        raise OptionError(option=option, value=value, expected=f"a {kind.__name__} or None")
-    return value
 
 
 def _check_choice(choice: ToolChoice, tools: Sequence[BaseTool]) -> None:

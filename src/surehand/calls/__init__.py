@@ -5,13 +5,12 @@ from surehand.calls.answer import ToolReturn
 from surehand.calls.breakers import Breakers
 from surehand.calls.budget import RetryBudget
 from surehand.calls.call import Approve, Call, Host, Turn, timeout_of
-from surehand.calls.failures import GOVERNED
+from surehand.calls.failures import GOVERNED, let_out, may_run_again
 from surehand.calls.guards import Guard, SpentLimit, spent_limit
 from surehand.calls.history import History, past_calls
 from surehand.calls.journal import CallJournal, CallKey, MemoryJournal
 from surehand.calls.middleware import (
     AsyncRun,
-    Middleware,
     ResultCache,
     Run,
     SingleFlight,
@@ -19,14 +18,13 @@ from surehand.calls.middleware import (
     ToolCallRequest,
     as_middleware,
 )
-from surehand.calls.pipeline import PERFORM, PREPARE, gate, parse, prepare, resolve
+from surehand.calls.pipeline import gate, parse, resolve
 from surehand.calls.results import (
     DEFAULT_READ,
     READER_NAME,
     RENDERERS,
     Passage,
     Reading,
-    Rendered,
     Renderer,
     Renderers,
     ResultShelf,
@@ -44,8 +42,6 @@ from surehand.calls.typed import typed
 __all__ = [
     "DEFAULT_READ",
     "GOVERNED",
-    "PERFORM",
-    "PREPARE",
     "READER_NAME",
     "RENDERERS",
     "Answers",
@@ -59,11 +55,9 @@ __all__ = [
     "History",
     "Host",
     "MemoryJournal",
-    "Middleware",
     "Passage",
     "Reading",
     "RegisteredTool",
-    "Rendered",
     "Renderer",
     "Renderers",
     "ResultCache",
@@ -80,10 +74,11 @@ __all__ = [
     "as_middleware",
     "calls_of",
     "gate",
+    "let_out",
     "log_fault",
+    "may_run_again",
     "parse",
     "past_calls",
-    "prepare",
     "reader_call",
     "register_renderer",
     "render_value",

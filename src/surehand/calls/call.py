@@ -25,7 +25,7 @@ from surehand.policy import UNSET, Limits, NoProgress, RateLimit, ToolOptions, U
 from surehand.shapes import is_object
 from surehand.stores import Reads
 
-__all__ = ["Approve", "Call", "Guard", "Host", "Turn", "timeout_of"]
+__all__ = ["Approve", "Call", "CallGuard", "Host", "Turn", "timeout_of"]
 
 Approve = Callable[[str, Mapping[str, Any]], bool | str | Awaitable[bool | str]]
 """Asked with a tool's name and its typed arguments: True runs the call, False or a text (the reason) denies it."""
@@ -96,7 +96,7 @@ class Turn:
     """How many of the calls may run at a time; None for no limit."""
     timeout: float | Unset | None = UNSET
     """Seconds that each call of this run may take, whatever its tool says; None for no limit."""
-    guard: Guard | None = None
+    guard: CallGuard | None = None
     """Says which calls must not run; None where nothing is guarded."""
     retries: RetryBudget | None = None
     """The retries that are left; None for no limit."""
@@ -158,7 +158,7 @@ def timeout_of(config: Mapping[str, Any] | None) -> float | Unset | None:
     return timeout if timeout is None or isinstance(timeout, Unset) else seconds("timeout", timeout)
 
 
-class Guard(Protocol):
+class CallGuard(Protocol):
     """Says which calls of a turn must not run, and what there is to say about those that did."""
 
     def check(self, call: Call) -> Call:

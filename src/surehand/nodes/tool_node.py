@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, Literal, TypeVar, cast
+from typing import Any, Literal, cast
 
 from typing_extensions import Unpack
 
@@ -42,6 +42,7 @@ from surehand.nodes.offers import Offers, can_be_called, had, is_hidden_at_times
 from surehand.nodes.tool_sets import ToolSet, ToolSetFunction, ToolSets
 from surehand.nodes.visit import Visit, thread_of
 from surehand.policy import (
+    DEFAULT_NO_PROGRESS,
     ErrorRule,
     Limits,
     NoProgress,
@@ -52,6 +53,7 @@ from surehand.policy import (
     check_methods,
     count,
     flag,
+    instance,
     mapping,
     text,
     whole,
@@ -60,11 +62,6 @@ from surehand.policy import (
 from surehand.tools import BaseTool, CallOptions, result_reader, tool_options
 
 __all__ = ["ToolNode", "arun_tool_calls", "run_tool_calls", "tools_condition"]
-
-T = TypeVar("T")
-
-DEFAULT_NO_PROGRESS: Final = NoProgress()
-"""Warn after two equal results, refuse after four."""
 
 
 class ToolNode:
@@ -159,7 +156,7 @@ class ToolNode:
         check_function("listener", listener)
         check_methods("store", store, "get", "put")
         check_methods("journal", journal, "recall", "begin", "finish")
-        kept = _checked("shelf", shelf, ResultShelf)
+        kept = instance("shelf", shelf, ResultShelf)
         self._reader = None if kept is None else result_reader(kept)
         self._sets = ToolSets(
             tools,
@@ -182,8 +179,8 @@ class ToolNode:
             is_sequential=flag("sequential", sequential),
             stops_on_failure=flag("stop_on_failure", stop_on_failure),
             groups=_checked_groups(groups, None if self._sets.fixed is None else fixed.table),
-            limits=_checked("limits", limits, Limits),
-            no_progress=_checked("no_progress", no_progress, NoProgress),
+            limits=instance("limits", limits, Limits),
+            no_progress=instance("no_progress", no_progress, NoProgress),
             retry_budget=None if retry_budget is None else whole("retry_budget", retry_budget),
             max_turn_output=None if max_turn_output is None else count("max_turn_output", max_turn_output),
             shelf=kept,
@@ -348,12 +345,6 @@ def _as_types(fatal: object) -> tuple[type[Exception], ...]:
     if are_exceptions(fatal):
         return fatal if isinstance(fatal, tuple) else (fatal,)
     raise OptionError(option="fatal", value=fatal, expected="exception types")
-
-
-def _checked(option: str, value: Any, kind: type[T]) -> T | None:
-    if value is None or isinstance(value, kind):
-        return value
-    raise OptionError(option=option, value=value, expected=f"a {kind.__name__} or None")
 
 
 def _checked_groups(groups: Mapping[str, int] | None, table: ToolTable | None) -> dict[str, int]:

@@ -7,6 +7,7 @@ from surehand.policy.checks import (
     check_methods,
     count,
     flag,
+    instance,
     is_function,
     mapping,
     seconds,
@@ -16,7 +17,7 @@ from surehand.policy.checks import (
 )
 from surehand.policy.client_errors import status_of
 from surehand.policy.error_rules import ClassRule, ErrorRule, ErrorRules, OneRule, Tell, check_error_rule
-from surehand.policy.limits import Limits, NoProgress
+from surehand.policy.limits import DEFAULT_NO_PROGRESS, Limits, NoProgress
 from surehand.policy.options import DEFAULT_MAX_OUTPUT, DEFAULT_OPTIONS, ToolOptions
 from surehand.policy.rate import RateLimit
 from surehand.policy.retry import RetryOn, RetryPolicy
@@ -25,6 +26,7 @@ from surehand.policy.unset import UNSET, Unset
 
 __all__ = [
     "DEFAULT_MAX_OUTPUT",
+    "DEFAULT_NO_PROGRESS",
     "DEFAULT_OPTIONS",
     "UNSET",
     "CircuitBreaker",
@@ -46,6 +48,7 @@ __all__ = [
     "check_methods",
     "count",
     "flag",
+    "instance",
     "is_ambiguous",
     "is_function",
     "is_lasting",

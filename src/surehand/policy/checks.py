@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
 from surehand.errors import OptionError
 
@@ -13,6 +13,7 @@ __all__ = [
     "check_methods",
     "count",
     "flag",
+    "instance",
     "is_function",
     "mapping",
     "seconds",
@@ -20,6 +21,8 @@ __all__ = [
     "whole",
     "words",
 ]
+
+T = TypeVar("T")
 
 
 def seconds(option: str, value: object) -> float:
@@ -106,6 +109,17 @@ def mapping(option: str, value: object) -> dict[str, Any]:
     if value is not None and not isinstance(value, Mapping):
         raise OptionError(option=option, value=value, expected="a mapping or None")
     return dict(value or {})  # pyright: ignore[reportUnknownArgumentType] - any items
+
+
+def instance(option: str, value: object, kind: type[T]) -> T | None:
+    """The value as one of a class of ours; None stays None.
+
+    Raises:
+        OptionError: The value is something else.
+    """
+    if value is None or isinstance(value, kind):
+        return value
+    raise OptionError(option=option, value=value, expected=f"a {kind.__name__} or None")
 
 
 def check_function(option: str, value: object) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Final
 
 from surehand.errors import OptionError
 from surehand.policy.checks import count, seconds
 
-__all__ = ["Limits", "NoProgress"]
+__all__ = ["DEFAULT_NO_PROGRESS", "Limits", "NoProgress"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,3 +72,7 @@ class NoProgress:
             raise OptionError(
                 option="refuse_after", value=self.refuse_after, expected=f"a number above warn_after={self.warn_after}"
             )
+
+
+DEFAULT_NO_PROGRESS: Final = NoProgress()
+"""Warn after two equal results, refuse after four."""
