@@ -7,9 +7,10 @@ checker in strict mode with containers of unknown items, and so with an ignore a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final, TypeGuard, cast
 
-__all__ = ["is_array", "is_object", "is_pair", "is_same", "items_of", "leaf_errors", "mapping_of"]
+__all__ = ["attach", "is_array", "is_object", "is_pair", "is_same", "items_of", "leaf_errors", "mapping_of"]
 
 _NOTHING: Final[Mapping[str, Any]] = {}
 
@@ -48,6 +49,13 @@ def is_same(left: object, right: object) -> bool:
         return bool(left == right)
     except Exception:  # noqa: BLE001 - an __eq__ of the host's (arrays, frames) may raise anything, and then says nothing
         return False
+
+
+def attach(error: BaseException, **evidence: object) -> None:
+    """Put evidence on an exception, also where its class does not want to be assigned to, as a frozen dataclass."""
+    for name, value in evidence.items():
+        with suppress(Exception):  # a property of this name: the exception speaks for itself
+            object.__setattr__(error, name, value)
 
 
 def leaf_errors(error: BaseException, *, limit: int = 1_000) -> list[BaseException]:

@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 from surehand.calls.attempts import CLEANUP_SECONDS
 from surehand.calls.call import Call, Turn
+from surehand.calls.failures import let_out, may_run_again
 from surehand.calls.history import NOT_REACHED
 from surehand.calls.pipeline import begin, ended_as, ended_late, finish, run_call
 from surehand.calls.turn_output import fit
@@ -29,6 +29,7 @@ from surehand.concurrency import SYSTEM_CLOCK, Timer, has_running_loop, run_sync
 from surehand.control import Command
 from surehand.messages import ToolCall, ToolMessage, close_call
 from surehand.outcomes import FailureKind
+from surehand.shapes import attach
 
 __all__ = ["Answers", "calls_of", "run_alone_sync", "run_turn", "run_turn_sync"]
 
@@ -354,15 +355,12 @@ def _raise_first(calls: Iterable[Call]) -> None:
     for call in (fatal or raising)[:1]:
         error = call.raises
         if error is not None:
-            with suppress(Exception):  # an exception may refuse to carry anything
-                error.tool_messages = [c.message for c in calls]  # type: ignore[attr-defined]  # evidence
-                error.may_run_again = all(map(_may_run_again, calls))  # type: ignore[attr-defined]  # evidence
+            attach(error, tool_messages=[c.message for c in calls])
+            let_out(error, may_run_again=all(map(_may_run_again, calls)))
             raise error
 
 
 def _may_run_again(call: Call) -> bool:
-    """Whether a second run of the turn cannot repeat an effect of this call."""
-    tool, outcome = call.tool, call.outcome
-    if tool is None or outcome is None or call.turn.host.journal is not None:
-        return True
-    return outcome.attempts == 0 or outcome.retryable or tool.may_run_twice
+    """Whether a second run of the turn cannot repeat an effect of this call, and would not only end in the journal."""
+    is_known = call.turn.host.journal is not None and call.raises is None
+    return is_known or may_run_again(call)

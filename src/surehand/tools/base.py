@@ -16,6 +16,8 @@ from surehand.calls import (
     ToolTable,
     Turn,
     calls_of,
+    let_out,
+    may_run_again,
     run_alone,
     run_alone_sync,
     timeout_of,
@@ -225,14 +227,20 @@ def _outcome_of(ended: Call, *, is_call: bool) -> Any:
 
 def _raise_failure(ended: Call) -> None:
     """Raise what a direct caller has to hear of."""
+    error = _untold(ended) if ended.raises is None else ended.raises
+    if error is not None:
+        let_out(error, may_run_again=may_run_again(ended))
+        raise error
+
+
+def _untold(ended: Call) -> BaseException | None:
+    """The failure that no rule of the tool's has turned into a text; None where there is none."""
     outcome = ended.outcome
-    if ended.raises is not None:
-        raise ended.raises
     if outcome is None or outcome.kind is None or _is_told(ended):
-        return
+        return None
     if outcome.error is not None:
-        raise outcome.error
-    raise ToolCallError(call_id=ended.id, tool=ended.name, kind=str(outcome.kind), text=outcome.text or "")
+        return outcome.error
+    return ToolCallError(call_id=ended.id, tool=ended.name, kind=str(outcome.kind), text=outcome.text or "")
 
 
 def _is_told(ended: Call) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from surehand.calls.call import Call
 from surehand.calls.failures.advice import advice_on
 from surehand.calls.failures.causes import causes_of, has_author_words, kind_of, words_of
+from surehand.calls.failures.let_out import was_let_out
 from surehand.calls.failures.rules import GOVERNED, as_exception, told
 from surehand.calls.redaction import Redactor
 from surehand.calls.results import MAX_LISTED, listed, render_value
@@ -99,9 +100,14 @@ def classify(call: Call, error: BaseException) -> Outcome:
     if advice := advice_on(call, error, is_authors=is_authors):
         text = f"{text}\n{advice}" if "\n" in text else f"{text} {advice}"
     if is_authors:
-        is_retryable = all(isinstance(cause, ToolException) and cause.retryable for cause in causes)
+        is_retryable = all(map(_says_that_nothing_happened, causes))
         return Outcome(kind=kind, text=text, error=error, error_id=new_error_id(), retryable=is_retryable)
     return _unexpected(kind, text, error)
+
+
+def _says_that_nothing_happened(cause: BaseException) -> bool:
+    """Whether the tool's author says so; what another call that the body made let out is about that call alone."""
+    return isinstance(cause, ToolException) and cause.retryable and not was_let_out(cause)
 
 
 def timed_out(call: Call, late: OutOfTime) -> Outcome:
