@@ -11,7 +11,8 @@ from surehand.concurrency.doors import (
     run_sync,
     run_without_loop,
 )
-from surehand.concurrency.processes import run_in_process, why_left_behind
+from surehand.concurrency.parcels import why_left_behind
+from surehand.concurrency.processes import run_in_process
 from surehand.concurrency.rate import RateWindow
 from surehand.concurrency.slots import Held, Slots
 from surehand.concurrency.targets import ProcessTarget, process_target

@@ -30,16 +30,16 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
-from io import BytesIO
 from typing import Any, BinaryIO, Final, cast
 
-from surehand.concurrency.child import LENGTH, MAIN_AGAIN, end_if_loading
+from surehand.concurrency.child import LENGTH, end_if_loading
+from surehand.concurrency.parcels import main_module, packed_request, rebuilt, unpickled
 from surehand.concurrency.slots import Slots
-from surehand.concurrency.targets import MAIN, ProcessTarget
+from surehand.concurrency.targets import ProcessTarget
 from surehand.concurrency.workers import WorkersExhausted
-from surehand.errors import ProcessDied, RemoteError, ToolDefinitionError
+from surehand.errors import ProcessDied, ToolDefinitionError
 
-__all__ = ["run_in_process", "why_left_behind"]
+__all__ = ["run_in_process"]
 
 MAX_PROCESSES: Final = max(8, 2 * (os.cpu_count() or 1))
 """How many functions may be in processes at a time; more wait. A process costs tens of megabytes."""
@@ -100,11 +100,11 @@ async def run_in_process(
         WorkersExhausted: The system gives no further thread.
     """
     end_if_loading()
-    request, has_main = _request(target, args, dict(kwargs or {}))
+    request, has_main = packed_request(target, args, dict(kwargs or {}))
     head = {
         "path": sys.path,
         "argv": getattr(sys, "argv", []),  # a program that embeds Python may have none
-        "main": _main_module() if has_main else None,
+        "main": main_module() if has_main else None,
         "target": asdict(target),
         "request": request,
     }
@@ -229,9 +229,9 @@ class _Attendant:
                 case "heartbeat":
                     self._hand_on(("heartbeat",))
                 case "progress":
-                    self._hand_on(("progress", _unpickled(rest[0])))
+                    self._hand_on(("progress", unpickled(rest[0])))
                 case "item":
-                    if not self._take(_unpickled(rest[0])):
+                    if not self._take(unpickled(rest[0])):
                         return True
                 case _:
                     self._end_with(kind, *rest)
@@ -251,10 +251,10 @@ class _Attendant:
     def _end_with(self, kind: str, *rest: Any) -> None:
         if kind == "result":
             packed, is_sent = rest
-            value = _unpickled(packed)
+            value = unpickled(packed)
             self._result = self._items if is_sent and value is None else value
         elif kind == "error":
-            self._error = _rebuilt(*rest)
+            self._error = rebuilt(*rest)
         else:
             problem = f"it could not be run in a process of its own: {rest[0]}"
             remedy = 'See that its module can be imported, and that a script works under `if __name__ == "__main__":`.'
@@ -351,92 +351,3 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         return
     with contextlib.suppress(ProcessLookupError, PermissionError):  # as some systems say of one that has just ended
         os.killpg(process.pid, signal.SIGKILL)
-
-
-# -- what goes in ----------------------------------------------------------------------------------------------------
-
-
-class _Packer(pickle.Pickler):
-    """Notes whether anything refers to the program's main script."""
-
-    has_main = False
-
-    def reducer_override(self, obj: Any) -> Any:
-        if getattr(obj, "__module__", None) == MAIN:
-            self.has_main = True
-        return NotImplemented
-
-
-def _request(target: ProcessTarget, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[bytes, bool]:
-    """The arguments, pickled, and whether the child needs the program's main script."""
-    written = BytesIO()
-    packer = _Packer(written)
-    try:
-        packer.dump((tuple(args), kwargs))
-    except Exception as error:
-        named = {**{f"number {number}": value for number, value in enumerate(args, 1)}, **kwargs}
-        name = next((name for name, value in named.items() if why_left_behind(value) is not None), "?")
-        raise ToolDefinitionError(
-            tool=target.tool,
-            problem=f"its argument {name!r} cannot be taken to a process of its own ({error})",
-            remedy="Give it plain data, or leave isolation='process' out.",
-        ) from error
-    return written.getvalue(), packer.has_main or target.module == MAIN
-
-
-def why_left_behind(value: Any) -> str | None:
-    """Why a value cannot be taken to another process; None for one that can."""
-    try:
-        pickle.dumps(value)
-    except Exception as error:  # noqa: BLE001 - the value's own code
-        return str(error) or type(error).__name__
-    return None
-
-
-def _main_module() -> tuple[str | None, str | None]:
-    """By what the program's main script is loaded again: its name as a module, or its path."""
-    main = sys.modules[MAIN]
-    spec = getattr(main, "__spec__", None)
-    return (None, getattr(main, "__file__", None)) if spec is None else (spec.name, None)
-
-
-# -- what comes out --------------------------------------------------------------------------------------------------
-
-
-class _Unpacker(pickle.Unpickler):
-    """Finds in our main script what a child calls by the name under which it runs it."""
-
-    def find_class(self, module_name: str, global_name: str, /) -> Any:
-        return super().find_class(MAIN if module_name == MAIN_AGAIN else module_name, global_name)
-
-
-def _unpickled(packed: bytes) -> Any:
-    return _Unpacker(BytesIO(packed)).load()
-
-
-def _rebuilt(chain: Sequence[Mapping[str, Any]], traceback_text: str) -> BaseException:
-    """The exception of a child with what it was raised from."""
-    cause: BaseException | None = None
-    for link in reversed(chain):
-        error = _rebuilt_link(link, traceback_text)
-        error.__cause__ = cause
-        cause = error
-    error = cause or RemoteError("", traceback_text=traceback_text)
-    if traceback_text:
-        error.add_note(f"In its process:\n{traceback_text}")
-    return error
-
-
-def _rebuilt_link(link: Mapping[str, Any], traceback_text: str) -> BaseException:
-    with contextlib.suppress(Exception):  # its class may not be found here
-        if link["pickled"] is not None:
-            return cast("BaseException", _unpickled(link["pickled"]))
-    # A class of the same name and descent, so that whoever goes by names, as models and retry policies do, knows it.
-    kind: type[RemoteError] = RemoteError
-    for module, name in reversed(link["classes"]):
-        kind = type(name, (kind,), {"__module__": module})
-    error = kind(link["message"], traceback_text=traceback_text)
-    for name, value in link["fields"].items():
-        if not hasattr(error, name):
-            setattr(error, name, value)
-    return error

@@ -64,6 +64,8 @@ class Job(Generic[T]):
     """Whether no thread was free for it at first."""
     on_start: Callable[[], None] | None = None
     """Called on the worker's thread before the body, if it had to wait for a thread; must not raise."""
+    waits: int = 0
+    """How many waits for other bodies it is in, one inside of the other; its thread counts as working in none."""
     is_abandoned: bool = False
     is_over: bool = False
     """Whether the body has ended before anybody gave it up."""
@@ -144,7 +146,7 @@ class Workers:
                 job.on_late = on_late
                 job.is_abandoned = True
                 self._abandoned += 1
-                self._working -= 1
+                self._working -= not job.waits
                 if self._abandoned >= self._max_abandoned:  # each in the queue may hang as well
                     refused, self._waiting = list(self._waiting), deque()
                 self._replace_thread()
@@ -174,19 +176,25 @@ class Workers:
         A body may enter by a synchronous door and so need threads itself. If it kept its place, enough of such bodies
         would wait for one another for ever.
         """
+        job = cast("Job[Any]", _thread.job)
         with self._changed:
-            self._working -= 1
-            self._replace_thread()
+            job.waits += 1
+            if job.waits == 1 and not job.is_abandoned:
+                self._working -= 1
+                self._replace_thread()
         try:
             yield
         finally:
             with self._changed:
-                self._working += 1  # perhaps beyond the limit: a body that has begun is not made to wait for its place
+                job.waits -= 1
+                if not job.waits and not job.is_abandoned:
+                    self._working += 1  # perhaps beyond the limit: a body that has begun does not wait for its place
 
     def _serve(self) -> None:
         """Work until there is nothing to do; the caller has counted this thread as working."""
         _thread.serves = self
         while (job := self._next()) is not None:
+            _thread.job = job
             if job.has_waited and job.on_start is not None:
                 job.on_start()
             try:
