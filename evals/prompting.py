@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from surehand import Nudge
-
-__all__ = ["LONGEST_ERROR", "MAX_TOKENS", "SEED", "Payload", "Style", "prompt_for"]
+__all__ = ["AFTER_ERROR", "AFTER_RESULT", "LONGEST_ERROR", "MAX_TOKENS", "SEED", "Payload", "Style", "prompt_for"]
 
 Payload: TypeAlias = dict[str, Any]
 
@@ -26,7 +24,11 @@ MAX_TOKENS: Final = 400
 LONGEST_ERROR: Final = 4_000
 """Characters up to which a text with the word 'error' in it is taken for one; a log may well hold the word."""
 
-_NUDGE: Final = Nudge()
+AFTER_RESULT: Final = (
+    "If the result above answers my request, reply in plain text using it. "
+    "If a part of my request is still open, call the function for that part."
+)
+AFTER_ERROR: Final = "That call failed. Call the function again, with the arguments corrected as the error says."
 
 
 def prompt_for(body: Mapping[str, Any], style: Style) -> Payload:
@@ -52,4 +54,4 @@ def _plain(message: Mapping[str, Any]) -> Payload:
 def _guided(message: Payload) -> Payload:
     content: str = message["content"]
     is_error = len(content) <= LONGEST_ERROR and "error" in content.lower()
-    return {**message, "content": f"{content}\n{_NUDGE.after_error if is_error else _NUDGE.after_result}"}
+    return {**message, "content": f"{content}\n{AFTER_ERROR if is_error else AFTER_RESULT}"}

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from evals.prompting import LONGEST_ERROR, prompt_for
-
-from surehand import Nudge
+from evals.prompting import AFTER_ERROR, AFTER_RESULT, LONGEST_ERROR, prompt_for
 
 
 def asked(content: Any, **body: Any) -> dict[str, Any]:
@@ -42,18 +40,18 @@ def test_null_becomes_empty_text() -> None:
 
 
 def test_a_result_is_followed_by_the_sentence_for_results() -> None:
-    assert last(asked("ok")) == f"ok\n{Nudge().after_result}"
+    assert last(asked("ok")) == f"ok\n{AFTER_RESULT}"
 
 
 @pytest.mark.parametrize("text", ["ValueError: no", "Tool error: no", "no\n\nFix the errors and try again."])
 def test_an_error_is_followed_by_the_sentence_for_errors(text: str) -> None:
-    assert last(asked(text)) == f"{text}\n{Nudge().after_error}"
+    assert last(asked(text)) == f"{text}\n{AFTER_ERROR}"
 
 
 def test_a_long_text_with_the_word_in_it_is_a_result() -> None:
     text = "an error among much else " + "x" * LONGEST_ERROR
 
-    assert last(asked(text)).endswith(Nudge().after_result)
+    assert last(asked(text)).endswith(AFTER_RESULT)
 
 
 def test_only_the_newest_message_is_followed_by_a_sentence() -> None:
