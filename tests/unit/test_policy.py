@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,7 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from surehand.errors import OptionError
-from surehand.policy import DEFAULT_OPTIONS, UNSET, RetryPolicy, ToolOptions, count, seconds
+from surehand.policy import (
+    DEFAULT_OPTIONS,
+    UNSET,
+    CircuitBreaker,
+    Limits,
+    NoProgress,
+    RateLimit,
+    RetryPolicy,
+    ToolOptions,
+    count,
+    seconds,
+)
 
 
 def test_waits_grow_by_the_factor_up_to_the_longest() -> None:
@@ -190,3 +202,27 @@ def test_the_defaults_leave_nothing_unset() -> None:
 def test_numbers_pass_as_seconds_and_counts() -> None:
     assert seconds("timeout", 3) == 3.0
     assert count("limit", 7) == 7
+
+
+@pytest.mark.parametrize(
+    "refused", [lambda: ToolOptions(timeout=0), lambda: Limits(calls=0), lambda: RetryPolicy(max_elapsed=0)]
+)
+def test_where_none_is_no_limit_the_refusal_says_so(refused: Callable[[], object]) -> None:
+    with pytest.raises(OptionError, match="Use None for no limit"):
+        refused()
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        lambda: RetryPolicy(max_attempts=0),
+        lambda: RateLimit(0),
+        lambda: CircuitBreaker(window=0),
+        lambda: NoProgress(warn_after=0),
+    ],
+)
+def test_where_there_is_always_a_limit_the_refusal_offers_no_none(refused: Callable[[], object]) -> None:
+    with pytest.raises(OptionError) as refusal:
+        refused()
+
+    assert "None" not in str(refusal.value)

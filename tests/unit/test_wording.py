@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from surehand.wording import clipped, did_you_mean, one_line
+from surehand.wording import clipped, did_you_mean, followed_by, one_line
 
 
 @pytest.mark.parametrize(
@@ -31,3 +31,19 @@ def test_clipping_keeps_the_limit() -> None:
 def test_near_names_are_offered() -> None:
     assert did_you_mean("citty", ["city", "day"]) == " Did you mean 'city'?"
     assert did_you_mean("x", ["city"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("reset", "reset. Wait."),
+        ("reset by 'peer'", "reset by 'peer'. Wait."),
+        ("It was reset.", "It was reset. Wait."),
+        ("重置。", "重置。 Wait."),
+        ("why?", "why? Wait."),
+        ("", " Wait."),
+        ("2 errors:\n- a\n- b", "2 errors:\n- a\n- b\nWait."),
+    ],
+)
+def test_a_sentence_after_a_foreign_text_is_one_of_its_own(text: str, whole: str) -> None:
+    assert followed_by(text, "Wait.") == whole

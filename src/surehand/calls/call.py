@@ -21,7 +21,7 @@ from surehand.events import Listener
 from surehand.freeze import freeze
 from surehand.messages import AIMessage, ToolMessage
 from surehand.outcomes import Outcome
-from surehand.policy import UNSET, Limits, NoProgress, RateLimit, ToolOptions, Unset, seconds
+from surehand.policy import UNSET, Limits, NoProgress, RateLimit, ToolOptions, Unset, seconds_or_none
 from surehand.shapes import is_object
 from surehand.stores import Reads
 
@@ -155,7 +155,7 @@ def timeout_of(config: Mapping[str, Any] | None) -> float | Unset | None:
         OptionError: It is neither None nor a number of seconds above 0.
     """
     timeout = (config or {}).get("timeout", UNSET)
-    return timeout if timeout is None or isinstance(timeout, Unset) else seconds("timeout", timeout)
+    return timeout if isinstance(timeout, Unset) else seconds_or_none("timeout", timeout)
 
 
 class CallGuard(Protocol):

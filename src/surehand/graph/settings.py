@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias, cast, get_args
 from surehand.control import RunConfig
 from surehand.errors import OptionError
 from surehand.graph.engine import Settings
-from surehand.policy import count
+from surehand.policy import count_or_none
 
 __all__ = ["StreamMode", "read_modes", "read_settings"]
 
@@ -32,8 +32,8 @@ def read_settings(
         config=cast("RunConfig", entries),
         context=context,
         emit=emit,
-        recursion_limit=None if limit is None else count("recursion_limit", limit),
-        max_concurrency=None if width is None else count("max_concurrency", width),
+        recursion_limit=count_or_none("recursion_limit", limit),
+        max_concurrency=count_or_none("max_concurrency", width),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from surehand.errors import OptionError
-from surehand.policy import seconds, text
+from surehand.policy import seconds_or_none, text
 
 __all__ = ["check_client"]
 
@@ -17,8 +17,7 @@ def check_client(model: object, *, temperature: object, timeout: object, max_ret
     text("model", model)
     if temperature is not None and (not isinstance(temperature, int | float) or not 0 <= temperature < float("inf")):
         raise OptionError(option="temperature", value=temperature, expected="a number of at least 0, or None")
-    if timeout is not None:
-        seconds("timeout", timeout)
+    seconds_or_none("timeout", timeout)
     if not isinstance(max_retries, int) or isinstance(max_retries, bool) or max_retries < 0:
         raise OptionError(option="max_retries", value=max_retries, expected="a whole number of at least 0")
     if base_url is not None and not text("base_url", base_url).startswith(("http://", "https://")):

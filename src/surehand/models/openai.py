@@ -17,7 +17,7 @@ from surehand.models.clients import LoopClients
 from surehand.models.connection import Connection
 from surehand.models.failures import Address, as_model_errors, bad_reply, checked_json, missing_key
 from surehand.models.nudge import Nudge
-from surehand.policy import count
+from surehand.policy import count_or_none
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -152,7 +152,7 @@ class ChatOpenAI(BaseChatModel):
         self._api_key = api_key
         self._base_url = base_url
         self._temperature = temperature
-        self._max_tokens = None if max_tokens is None else count("max_tokens", max_tokens)
+        self._max_tokens = count_or_none("max_tokens", max_tokens)
         self._connection = Connection(
             timeout=timeout, max_retries=max_retries, client_options=dict(client_options or {})
         )

@@ -52,6 +52,7 @@ from surehand.policy import (
     check_function,
     check_methods,
     count,
+    count_or_none,
     flag,
     instance,
     mapping,
@@ -150,17 +151,18 @@ class ToolNode:
         self.handle_tool_errors = check_error_rule(handle_tool_errors)
         self.tags = words("tags", tags)
         self.commands = flag("commands", commands)
-        self._max_concurrency = None if max_concurrency is None else count("max_concurrency", max_concurrency)
+        self._max_concurrency = count_or_none("max_concurrency", max_concurrency)
         self._store = store
         check_function("approve", approve)
         check_function("listener", listener)
         check_methods("store", store, "get", "put")
         check_methods("journal", journal, "recall", "begin", "finish")
+        check_methods("clock", clock, "now", "sleep", "call_later")
         kept = instance("shelf", shelf, ResultShelf)
         self._reader = None if kept is None else result_reader(kept)
         self._sets = ToolSets(
             tools,
-            defaults=tool_options({**options, "handle_tool_errors": handle_tool_errors}),
+            defaults=tool_options({**options, "handle_tool_errors": handle_tool_errors}, beside=_own_keywords()),
             overrides=_as_options(overrides),
             own=() if self._reader is None else (self._reader,),
         )
@@ -177,12 +179,12 @@ class ToolNode:
             middleware=as_middleware(middleware),
             fatal=_as_types(fatal),
             is_sequential=flag("sequential", sequential),
-            stops_on_failure=flag("stop_on_failure", stop_on_failure),
+            stops_on_failure=_stops_on_failure(stop_on_failure, sequential),
             groups=_checked_groups(groups, None if self._sets.fixed is None else fixed.table),
             limits=instance("limits", limits, Limits),
             no_progress=instance("no_progress", no_progress, NoProgress),
             retry_budget=None if retry_budget is None else whole("retry_budget", retry_budget),
-            max_turn_output=None if max_turn_output is None else count("max_turn_output", max_turn_output),
+            max_turn_output=count_or_none("max_turn_output", max_turn_output),
             shelf=kept,
             renderers=None if renderers is None else Renderers(renderers, base=RENDERERS),
             breakers=Breakers(clock),
@@ -344,7 +346,17 @@ def _as_types(fatal: object) -> tuple[type[Exception], ...]:
         return ()
     if are_exceptions(fatal):
         return fatal if isinstance(fatal, tuple) else (fatal,)
-    raise OptionError(option="fatal", value=fatal, expected="exception types")
+    raise OptionError(option="fatal", value=fatal, expected="a subclass of Exception, or a tuple of them")
+
+
+def _own_keywords() -> Iterable[str]:
+    return ToolNode.__init__.__kwdefaults__ or ()
+
+
+def _stops_on_failure(stops: object, sequential: object) -> bool:
+    if flag("stop_on_failure", stops) and not sequential:  # side by side, no call is after another
+        raise OptionError(option="stop_on_failure", value=stops, expected="sequential=True beside it")
+    return bool(stops)
 
 
 def _checked_groups(groups: Mapping[str, int] | None, table: ToolTable | None) -> dict[str, int]:
@@ -369,8 +381,7 @@ def _as_options(overrides: Mapping[str, ToolOptions | Mapping[str, Any]] | None)
 
 
 def _width_of(config: RunConfig) -> int | None:
-    width = config.get("max_concurrency")
-    return None if width is None else count("max_concurrency", width)
+    return count_or_none("max_concurrency", config.get("max_concurrency"))
 
 
 def _least(*limits: int | None) -> int | None:

@@ -43,4 +43,4 @@ class CircuitBreaker:
         seconds("cooldown", self.cooldown)
         flag("hides_tool", self.hides_tool)
         if self.errors is not None and not are_exceptions(self.errors):
-            raise OptionError(option="errors", value=self.errors, expected="exception types or None")
+            raise OptionError(option="errors", value=self.errors, expected="an exception type, a tuple of them or None")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, Final, TypeGuard, TypeVar
 
 from surehand.errors import OptionError
 
@@ -12,17 +12,21 @@ __all__ = [
     "check_function",
     "check_methods",
     "count",
+    "count_or_none",
     "flag",
     "instance",
     "is_function",
     "mapping",
     "seconds",
+    "seconds_or_none",
     "text",
     "whole",
     "words",
 ]
 
 T = TypeVar("T")
+
+_NO_LIMIT: Final = "Use None for no limit."
 
 
 def seconds(option: str, value: object) -> float:
@@ -31,10 +35,21 @@ def seconds(option: str, value: object) -> float:
     Raises:
         OptionError: The value is not a number above 0.
     """
+    return _seconds(option, value)
+
+
+def seconds_or_none(option: str, value: object) -> float | None:
+    """The same, of an option for which None is no limit.
+
+    Raises:
+        OptionError: The value is neither None nor a number above 0.
+    """
+    return None if value is None else _seconds(option, value, _NO_LIMIT)
+
+
+def _seconds(option: str, value: object, remedy: str = "") -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < float("inf"):
-        raise OptionError(
-            option=option, value=value, expected="a number of seconds above 0", remedy="Use None for no limit."
-        )
+        raise OptionError(option=option, value=value, expected="a number of seconds above 0", remedy=remedy)
     return float(value)
 
 
@@ -44,10 +59,21 @@ def count(option: str, value: object) -> int:
     Raises:
         OptionError: The value is no whole number above 0.
     """
+    return _count(option, value)
+
+
+def count_or_none(option: str, value: object) -> int | None:
+    """The same, of an option for which None is no limit.
+
+    Raises:
+        OptionError: The value is neither None nor a whole number above 0.
+    """
+    return None if value is None else _count(option, value, _NO_LIMIT)
+
+
+def _count(option: str, value: object, remedy: str = "") -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise OptionError(
-            option=option, value=value, expected="a whole number of at least 1", remedy="Use None for no limit."
-        )
+        raise OptionError(option=option, value=value, expected="a whole number of at least 1", remedy=remedy)
     return value
 
 

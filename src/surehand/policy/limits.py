@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Final
 
 from surehand.errors import OptionError
-from surehand.policy.checks import count, seconds
+from surehand.policy.checks import count, count_or_none, seconds_or_none
 
 __all__ = ["DEFAULT_NO_PROGRESS", "Limits", "NoProgress"]
 
@@ -42,9 +42,8 @@ class Limits:
 
     def __post_init__(self) -> None:
         for field in fields(self):
-            value = getattr(self, field.name)
-            if value is not None:
-                (seconds if field.name == "seconds" else count)(field.name, value)
+            check = seconds_or_none if field.name == "seconds" else count_or_none
+            check(field.name, getattr(self, field.name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from surehand.errors import OptionError
 from surehand.policy.breaker import CircuitBreaker
-from surehand.policy.checks import count, flag, seconds, text
+from surehand.policy.checks import count_or_none, flag, seconds_or_none, text
 from surehand.policy.error_rules import ErrorRule, check_error_rule
 from surehand.policy.rate import RateLimit
 from surehand.policy.retry import RetryPolicy
@@ -67,13 +67,13 @@ class ToolOptions:
     def __post_init__(self) -> None:
         for name in ("timeout", "idle_timeout"):
             value = getattr(self, name)
-            if not isinstance(value, Unset) and value is not None:
-                seconds(name, value)
+            if not isinstance(value, Unset):
+                seconds_or_none(name, value)
         self._check_types()
         for name in ("concurrency", "max_output"):
             value = getattr(self, name)
-            if not isinstance(value, Unset) and value is not None:
-                count(name, value)
+            if not isinstance(value, Unset):
+                count_or_none(name, value)
         for name in ("idempotent", "read_only", "destructive", "repeat_guard"):
             if not isinstance(getattr(self, name), Unset):
                 flag(name, getattr(self, name))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from surehand.errors import OptionError
-from surehand.policy.checks import are_exceptions, count, flag, is_function, seconds
+from surehand.policy.checks import are_exceptions, count, flag, is_function, seconds, seconds_or_none
 from surehand.policy.transient import is_transient, retry_after_of
 
 __all__ = ["RetryOn", "RetryPolicy"]
@@ -53,14 +53,15 @@ class RetryPolicy:
         for name in ("initial_interval", "max_interval"):
             seconds(name, getattr(self, name))
         for name in ("max_elapsed", "max_retry_after"):
-            if getattr(self, name) is not None:
-                seconds(name, getattr(self, name))
+            seconds_or_none(name, getattr(self, name))
         _check_factor(self.backoff_factor)
         for name in ("jitter", "transient"):
             flag(name, getattr(self, name))
         if self.retry_on is not None and not are_exceptions(self.retry_on) and not is_function(self.retry_on):
             raise OptionError(
-                option="retry_on", value=self.retry_on, expected="exception types, a function of the exception or None"
+                option="retry_on",
+                value=self.retry_on,
+                expected="an exception type, a tuple of them, a function of the exception or None",
             )
 
     def delay(self, attempt: int, *, after: float | None = None) -> float:

@@ -24,6 +24,7 @@ from typing import Final, NamedTuple
 
 from surehand.concurrency import Timer, has_running_loop
 from surehand.policy import seconds as checked_seconds
+from surehand.policy import seconds_or_none
 
 __all__ = ["FakeClock"]
 
@@ -67,7 +68,7 @@ class FakeClock:
     def __init__(self, *, autojump: float | None = 0.005) -> None:
         self.sleeps: list[float] = []
         """How long each ``sleep`` was to last, in seconds, in order: the waits between attempts, for one."""
-        self._autojump = None if autojump is None else checked_seconds("autojump", autojump)
+        self._autojump = seconds_or_none("autojump", autojump)
         self._lock = threading.RLock()  # what is collected while it is held may call timers off
         self._now = 0.0
         self._timers: dict[int, _FakeTimer] = {}

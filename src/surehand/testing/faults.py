@@ -28,7 +28,7 @@ from functools import partial, update_wrapper
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
 from surehand.errors import OptionError, ToolException
-from surehand.policy import count
+from surehand.policy import count, count_or_none
 from surehand.policy import seconds as checked_seconds
 from surehand.spec import Body
 from surehand.testing.clock import FakeClock
@@ -102,6 +102,8 @@ _Draw: TypeAlias = Callable[[Callable[[], str]], tuple[_Act, int]]
 
 def _struck(tool: _T, faults: tuple[Fault, ...], draw: _Draw) -> _T:
     """A copy of the tool with whatever is drawn for each call in front of its body."""
+    if not isinstance(tool, BaseTool):  # pyright: ignore[reportUnnecessaryIsInstance] - tests are not always typed
+        raise OptionError(option="tool", value=tool, expected="a tool", remedy="Make one of a function with @tool.")
     for fault in faults:
         fault.check(tool)
     struck = copy.copy(tool)
@@ -143,7 +145,7 @@ def raises(error: BaseException | type[BaseException], *, times: int | None = No
         error: What it raises: the same object each time, or a new one of the class.
         times: How many calls it raises in before it works; None for all.
     """
-    last = float("inf") if times is None else count("times", times)
+    last = count_or_none("times", times) or float("inf")
 
     def strike(number: int) -> Any:
         if number <= last:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, overload
+from typing import Any, Final, overload
 
 from typing_extensions import Unpack
 
@@ -15,6 +15,9 @@ from surehand.tools.base import BaseTool
 from surehand.tools.options import OptionArguments, tool_options
 
 __all__ = ["Tool", "tool"]
+
+_BESIDE_OPTIONS: Final = ("description", "args_schema", "return_direct", "response_format", "tags", "metadata")
+"""What a tool is given besides its options: what a keyword that is unknown may be a slip of."""
 
 
 class Tool(BaseTool):
@@ -83,7 +86,7 @@ class Tool(BaseTool):
                 name=name,
                 description=description,
                 args_schema=args_schema,
-                options=tool_options(options),
+                options=tool_options(options, beside=_BESIDE_OPTIONS),
                 return_direct=return_direct,
                 response_format=response_format,
                 tags=words("tags", tags),

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, TypedDict
 
 from surehand.errors import OptionError
 from surehand.policy import CircuitBreaker, ErrorRule, RateLimit, RetryPolicy, ToolOptions
+from surehand.wording import did_you_mean
 
 __all__ = ["OPTION_NAMES", "CallOptions", "OptionArguments", "tool_options"]
 
@@ -42,13 +43,22 @@ OPTION_NAMES: Final = frozenset(field.name for field in fields(ToolOptions))
 """What may stand as an option of a tool; the keywords above say the same to type checkers."""
 
 
-def tool_options(given: Mapping[str, Any]) -> ToolOptions:
+def tool_options(given: Mapping[str, Any], *, beside: Iterable[str] = ()) -> ToolOptions:
     """The keywords as options, checked.
+
+    Args:
+        given: The keywords.
+        beside: What else could have been meant where they were given: the other keywords there.
 
     Raises:
         OptionError: A keyword is unknown, or its value cannot be meant.
     """
     for name in given:
         if name not in OPTION_NAMES:
-            raise OptionError(option="option", value=name, expected=f"one of {', '.join(sorted(OPTION_NAMES))}")
+            raise OptionError(
+                option="option",
+                value=name,
+                expected=f"one of {', '.join(sorted(OPTION_NAMES))}",
+                remedy=did_you_mean(name, {*OPTION_NAMES, *beside}).lstrip(),
+            )
     return ToolOptions(**given)

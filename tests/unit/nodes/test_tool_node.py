@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -308,6 +309,10 @@ def test_a_retry_of_the_node_never_runs_a_finished_effect_again(options: Any, jo
         {"overrides": [add]},
         {"overrides": {"add": 5}},
         {"max_concurrency": 0},
+        {"stop_on_failure": True},
+        {"clock": time.monotonic},
+        {"fatal": [ValueError]},
+        {"fatal": KeyboardInterrupt},
     ],
 )
 def test_an_option_of_the_node_that_makes_no_sense_is_refused_by_name(options: dict[str, Any]) -> None:

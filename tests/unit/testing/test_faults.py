@@ -298,6 +298,7 @@ def test_a_fault_of_ones_own_is_a_function_of_the_number_of_the_call() -> None:
         (lambda: faults.chaos([stock], seed=1, faults=[]), "faults"),
         (lambda: faults.die().on(stock), "isolation"),
         (lambda: faults.chaos([stock], seed=1, faults=[faults.die()]), "isolation"),
+        (lambda: faults.hang().on(cast("Any", turn)), "tool"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(make: Any, option: str) -> None:

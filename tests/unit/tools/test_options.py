@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from surehand import BaseTool, OptionError, Tool, tool
+from surehand import BaseTool, OptionError, Tool, ToolNode, tool
 from surehand.errors import ToolDefinitionError
 
 
@@ -55,3 +55,25 @@ def test_a_configuration_that_makes_no_sense_is_refused(fields: dict[str, Any]) 
 def test_a_tool_is_not_made_into_a_tool_again() -> None:
     with pytest.raises(ToolDefinitionError, match="it is a tool already"):
         Tool.from_function(tool(echo))
+
+
+@pytest.mark.parametrize(
+    ("misspelt", "near"),
+    [("timout", "timeout"), ("desciption", "description"), ("return_directly", "return_direct")],
+)
+def test_a_misspelt_option_of_a_tool_is_refused_with_the_near_one(misspelt: str, near: str) -> None:
+    options: dict[str, Any] = {misspelt: 3}
+
+    with pytest.raises(OptionError, match=f"Did you mean '{near}'"):
+        tool(**options)(echo)
+
+
+@pytest.mark.parametrize(
+    ("misspelt", "near"),
+    [("time_out", "timeout"), ("middlewares", "middleware"), ("stop_on_fail", "stop_on_failure")],
+)
+def test_a_misspelt_option_of_a_node_is_refused_with_the_near_one(misspelt: str, near: str) -> None:
+    options: dict[str, Any] = {misspelt: 3}
+
+    with pytest.raises(OptionError, match=f"Did you mean '{near}'"):
+        ToolNode([echo], **options)

@@ -19,6 +19,7 @@ from surehand.calls.watch import OutOfTime
 from surehand.errors import Complaint, InvalidArguments, ToolException
 from surehand.outcomes import FailureKind, Outcome
 from surehand.policy import UNSET, ErrorRules, Unset
+from surehand.wording import followed_by
 
 __all__ = ["classify", "failed", "governed", "internal", "misfit", "timed_out", "with_partial_output"]
 
@@ -98,7 +99,7 @@ def classify(call: Call, error: BaseException) -> Outcome:
         return Outcome(kind=kind, text=text)
     is_authors = all(map(has_author_words, causes))
     if advice := advice_on(call, error, is_authors=is_authors):
-        text = f"{text}\n{advice}" if "\n" in text else f"{text} {advice}"
+        text = followed_by(text, advice)
     if is_authors:
         is_retryable = all(map(_says_that_nothing_happened, causes))
         return Outcome(kind=kind, text=text, error=error, error_id=new_error_id(), retryable=is_retryable)

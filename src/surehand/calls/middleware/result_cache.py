@@ -21,7 +21,7 @@ from surehand.concurrency import SYSTEM_CLOCK, Clock
 from surehand.errors import OptionError
 from surehand.messages import ToolMessage
 from surehand.outcomes import Outcome
-from surehand.policy import check_function, count, flag, seconds
+from surehand.policy import check_function, count, flag, seconds_or_none
 from surehand.spec import InjectionKind
 
 __all__ = ["ResultCache"]
@@ -76,7 +76,7 @@ class ResultCache:
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         check_function("key", key)
-        self._ttl = None if ttl is None else seconds("ttl", ttl)
+        self._ttl = seconds_or_none("ttl", ttl)
         self._max_entries = count("max_entries", max_entries)
         self._key = key
         self._per_thread = flag("per_thread", per_thread)

@@ -33,7 +33,7 @@ def told(error: BaseException, *, is_safe: bool = False, retry: RetryPolicy | No
 
 
 def test_an_effect_in_doubt_is_told_as_such() -> None:
-    assert told(ConnectionResetError("reset")) == f"ConnectionResetError: reset {IN_DOUBT}"
+    assert told(ConnectionResetError("reset")) == f"ConnectionResetError: reset. {IN_DOUBT}"
 
 
 def test_what_may_run_twice_leaves_nothing_in_doubt() -> None:
@@ -67,7 +67,7 @@ def test_a_wait_is_told_in_words(seconds: float, words: str) -> None:
 
 def test_a_wait_that_was_not_granted_comes_with_what_to_do_meanwhile() -> None:
     assert told(Limited(100), is_safe=True, retry=RetryPolicy()) == (
-        "Limited: Too Many Requests The service asks to wait 100 seconds before the next call. "
+        "Limited: Too Many Requests. The service asks to wait 100 seconds before the next call. "
         "Go on without it for now, or say that it has to wait."
     )
 
@@ -75,11 +75,11 @@ def test_a_wait_that_was_not_granted_comes_with_what_to_do_meanwhile() -> None:
 def test_the_author_s_words_stand_alone_unless_his_wait_is_not_granted() -> None:
     assert told(ToolException("busy", retryable=True, retry_after=20)) == "busy"
     assert told(ToolException("busy", retryable=True, retry_after=90)).startswith(
-        "busy The service asks to wait 90 sec"
+        "busy. The service asks to wait 90 sec"
     )
 
 
 def test_never_is_said() -> None:
     assert told(ToolException("closed", retryable=True, retry_after=float("inf"))) == (
-        "closed The service asks not to be called again."
+        "closed. The service asks not to be called again."
     )
