@@ -197,7 +197,7 @@ def test_parallel_calls_take_as_long_as_the_slowest() -> None:
     *answers, total = run_example("parallel_calls.py").splitlines()
     assert [line.split()[0] for line in answers] == ["a", "b", "c", "d"]
     took = float(re.findall(r"[\d.]+", total)[-1])
-    assert took < 0.8
+    assert took < 1
 
 
 def test_retries_needs_the_authors_word() -> None:

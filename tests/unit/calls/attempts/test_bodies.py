@@ -210,7 +210,7 @@ def test_a_body_that_swallows_its_cancellation_is_waited_for_no_longer() -> None
     done = threading.Event()
     began = time.monotonic()
     stubborn, other = _answers(ToolNode([_stubborn(done), quick], clock=FakeClock()), "stubborn", "quick")
-    assert time.monotonic() - began < CLEANUP_SECONDS + 0.5
+    assert time.monotonic() - began < CLEANUP_SECONDS + 5
     done.set()
     assert (_kind(stubborn), other.content) == ("timeout", "quick")
     assert "It may still be running" in str(stubborn.content)
@@ -238,7 +238,7 @@ async def test_a_direct_call_is_not_held_up_by_such_a_body_either() -> None:
     with pytest.raises(ToolCallError, match="did not answer within"):
         await _stubborn(done).ainvoke({})
     done.set()
-    assert time.monotonic() - began < CLEANUP_SECONDS + 0.5
+    assert time.monotonic() - began < CLEANUP_SECONDS + 5
 
 
 @in_loop
@@ -292,7 +292,7 @@ async def test_cancelling_the_caller_does_not_wait_for_a_body_that_swallows_it()
     with pytest.raises(asyncio.CancelledError) as caught:
         await task
     done.set()
-    assert time.monotonic() - began < CLEANUP_SECONDS + 0.5
+    assert time.monotonic() - began < CLEANUP_SECONDS + 5
     messages: list[ToolMessage] = vars(caught.value)["tool_messages"]
     assert [_kind(message) for message in messages] == ["cancelled", None]
 
