@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Final
 from surehand.calls.journal import digest_of
 from surehand.calls.middleware.copies import copy_of
 from surehand.calls.middleware.protocol import AsyncRun, ToolCallRequest
+from surehand.calls.results import is_cut_note, names_handle
 from surehand.concurrency import SYSTEM_CLOCK, Clock
 from surehand.errors import OptionError
 from surehand.messages import ToolMessage
@@ -47,7 +48,8 @@ class ResultCache:
     of tools that is computed for each turn, is another tool.
 
     An answer from here has a note in its outcome and no attempts. Each holds copies of its own; a result whose artifact
-    cannot be copied is not kept, nor is one that came with a ``Command``. Thread-safe; several nodes may share a cache.
+    cannot be copied is not kept, nor is one that came with a ``Command``, nor one that was cut and names a handle: that
+    opens in one conversation, and not for ever. Thread-safe; several nodes may share a cache.
 
     Args:
         ttl: Seconds a result may be used; None for no end.
@@ -94,7 +96,7 @@ class ResultCache:
             logger.debug("%s: tool %s answered from the result cache", request.tool_call["id"], request.tool.name)
             return known.replace(tool_call_id=request.tool_call["id"], name=request.tool_call["name"])
         answer = await run(request)
-        if answer.status == "success" and not request.came_with_command():
+        if answer.status == "success" and not request.came_with_command() and not _is_on_a_shelf(answer):
             self._keep(key, answer)
         return answer
 
@@ -148,6 +150,12 @@ class ResultCache:
             self._kept.move_to_end(key)
             while len(self._kept) > self._max_entries:
                 self._kept.popitem(last=False)
+
+
+def _is_on_a_shelf(answer: ToolMessage) -> bool:
+    """Whether the rest of the result is to be read from a shelf."""
+    was_cut = answer.outcome is not None and any(map(is_cut_note, answer.outcome.notes))
+    return was_cut and names_handle(answer.text)
 
 
 def _checked(key: Hashable) -> Hashable:

@@ -6,7 +6,16 @@ from surehand.calls.results.forms import MAX_ITEMS
 from surehand.calls.results.render import render_value
 from surehand.calls.results.rendered import Rendered
 from surehand.calls.results.renderers import RENDERERS, Renderer, Renderers, register_renderer
-from surehand.calls.results.shelf import DEFAULT_READ, READER_NAME, Keep, Passage, Reading, ResultShelf, reader_call
+from surehand.calls.results.shelf import (
+    DEFAULT_READ,
+    READER_NAME,
+    Keep,
+    Passage,
+    Reading,
+    ResultShelf,
+    names_handle,
+    reader_call,
+)
 from surehand.calls.results.text import MAX_LISTED, listed, shorten, well_formed, without_links
 
 __all__ = [
@@ -27,6 +36,7 @@ __all__ = [
     "cut_of",
     "is_cut_note",
     "listed",
+    "names_handle",
     "reader_call",
     "register_renderer",
     "render_value",

@@ -18,7 +18,7 @@ from typing import Final
 from surehand.errors import OptionError
 from surehand.policy import count
 
-__all__ = ["DEFAULT_READ", "READER_NAME", "Keep", "Passage", "Reading", "ResultShelf", "reader_call"]
+__all__ = ["DEFAULT_READ", "READER_NAME", "Keep", "Passage", "Reading", "ResultShelf", "names_handle", "reader_call"]
 
 READER_NAME: Final = "read_tool_result"
 """The name of the tool that reads from a shelf."""
@@ -27,6 +27,7 @@ DEFAULT_READ: Final = 10_000
 CONTEXT: Final = 200
 """Characters that are shown before and after a place that was searched for."""
 _HANDLE_BYTES: Final = 16
+_BEGINNING: Final = f'{READER_NAME}(handle="'
 
 Keep = Callable[[str], str | None]
 """Keeps a text and answers with the handle to read it by; None where there is no room for it."""
@@ -34,7 +35,12 @@ Keep = Callable[[str], str | None]
 
 def reader_call(handle: str, offset: int) -> str:
     """The call that reads on, as a model is told it."""
-    return f'{READER_NAME}(handle="{handle}", offset={offset})'
+    return f'{_BEGINNING}{handle}", offset={offset})'
+
+
+def names_handle(text: str) -> bool:
+    """Whether a text tells a model to read on from a shelf."""
+    return _BEGINNING in text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from surehand import (
     InjectedToolCallId,
     OptionError,
     ResultCache,
+    ResultShelf,
     ToolContext,
     ToolException,
     ToolMessage,
@@ -280,6 +281,35 @@ def test_what_came_with_a_command_is_not_kept() -> None:
     node = ToolNode([move], commands=True, middleware=[ResultCache()])
     assert [len(node.invoke({"messages": [turn("move")]})) for _ in range(2)] == [2, 2]
     assert counter.runs == 2
+
+
+@pytest.mark.parametrize("content", ["x" * 5_000, [{"type": "text", "text": "x" * 5_000}]])
+def test_a_result_that_is_read_on_in_one_conversation_is_not_given_to_another(content: Any) -> None:
+    @tool(read_only=True, max_output=1_000)
+    def read() -> Any:
+        """Read something long."""
+        return content
+
+    shelf = ResultShelf()
+    node = ToolNode([read], shelf=shelf, middleware=[ResultCache()])
+    for thread_id in ("a", "b"):
+        text = ask(node, "read", thread_id=thread_id).text
+        (handle,) = shelf.handles(thread_id)
+        assert handle in text
+
+
+def test_a_result_that_was_cut_for_good_is_kept() -> None:
+    counter = Counter()
+
+    @tool(read_only=True, max_output=1_000)
+    def read() -> str:
+        """Read something long."""
+        counter.up()
+        return "x" * 5_000
+
+    node = ToolNode([read], middleware=[ResultCache()])
+    assert ask(node, "read").text == ask(node, "read").text
+    assert counter.runs == 1
 
 
 def test_a_lone_call_still_needs_no_loop() -> None:
