@@ -34,10 +34,11 @@ from surehand.calls import (
 )
 from surehand.concurrency import SYSTEM_CLOCK, Clock
 from surehand.control import END, Command, RunConfig, Runtime
-from surehand.errors import InputError, OptionError
+from surehand.errors import InputError
 from surehand.events import Listener
 from surehand.messages import AIMessage, unanswered_calls
 from surehand.nodes.conversation import Conversation
+from surehand.nodes.node_options import fatal_types, group_limits, overriding, stops_on_failure
 from surehand.nodes.offers import Offers, can_be_called, had, is_hidden_at_times
 from surehand.nodes.tool_sets import ToolSet, ToolSetFunction, ToolSets
 from surehand.nodes.visit import Visit, thread_of
@@ -47,11 +48,9 @@ from surehand.policy import (
     Limits,
     NoProgress,
     ToolOptions,
-    are_exceptions,
     check_error_rule,
     check_function,
     check_methods,
-    count,
     count_or_none,
     flag,
     instance,
@@ -62,7 +61,7 @@ from surehand.policy import (
 )
 from surehand.tools import BaseTool, CallOptions, result_reader, tool_options
 
-__all__ = ["ToolNode", "arun_tool_calls", "run_tool_calls", "tools_condition"]
+__all__ = ["ToolNode", "tools_condition"]
 
 
 class ToolNode:
@@ -148,9 +147,8 @@ class ToolNode:
     ) -> None:
         self.name = text("name", name)
         self.messages_key = text("messages_key", messages_key)
-        self.handle_tool_errors = check_error_rule(handle_tool_errors)
+        check_error_rule(handle_tool_errors)
         self.tags = words("tags", tags)
-        self.commands = flag("commands", commands)
         self._max_concurrency = count_or_none("max_concurrency", max_concurrency)
         self._store = store
         check_function("approve", approve)
@@ -163,7 +161,7 @@ class ToolNode:
         self._sets = ToolSets(
             tools,
             defaults=tool_options({**options, "handle_tool_errors": handle_tool_errors}, beside=_own_keywords()),
-            overrides=_as_options(overrides),
+            overrides=overriding(overrides),
             own=() if self._reader is None else (self._reader,),
         )
         fixed = self._sets.fixed or self._sets.none
@@ -173,14 +171,14 @@ class ToolNode:
             approve=approve,
             listener=listener,
             journal=journal,
-            allows_commands=commands,
+            allows_commands=flag("commands", commands),
             clock=clock,
             tags=self.tags,
             middleware=as_middleware(middleware),
-            fatal=_as_types(fatal),
+            fatal=fatal_types(fatal),
             is_sequential=flag("sequential", sequential),
-            stops_on_failure=_stops_on_failure(stop_on_failure, sequential),
-            groups=_checked_groups(groups, None if self._sets.fixed is None else fixed.table),
+            stops_on_failure=stops_on_failure(stop_on_failure, sequential),
+            groups=group_limits(groups, None if self._sets.fixed is None else fixed.table),
             limits=instance("limits", limits, Limits),
             no_progress=instance("no_progress", no_progress, NoProgress),
             retry_budget=None if retry_budget is None else whole("retry_budget", retry_budget),
@@ -341,43 +339,8 @@ def _answered(conversation: Conversation, answers: Answers) -> Any:
     return [Command(update=update), *answers.commands] if answers.commands else update
 
 
-def _as_types(fatal: object) -> tuple[type[Exception], ...]:
-    if fatal == ():
-        return ()
-    if are_exceptions(fatal):
-        return fatal if isinstance(fatal, tuple) else (fatal,)
-    raise OptionError(option="fatal", value=fatal, expected="a subclass of Exception, or a tuple of them")
-
-
 def _own_keywords() -> Iterable[str]:
     return ToolNode.__init__.__kwdefaults__ or ()
-
-
-def _stops_on_failure(stops: object, sequential: object) -> bool:
-    if flag("stop_on_failure", stops) and not sequential:  # side by side, no call is after another
-        raise OptionError(option="stop_on_failure", value=stops, expected="sequential=True beside it")
-    return bool(stops)
-
-
-def _checked_groups(groups: Mapping[str, int] | None, table: ToolTable | None) -> dict[str, int]:
-    given = {name: count(f"groups[{name!r}]", limit) for name, limit in mapping("groups", groups).items()}
-    if table is None:  # which groups there are shows when the tools are computed
-        return given
-    named = {tool.options.group for tool in table if isinstance(tool.options.group, str)}
-    if given.keys() != named:
-        raise OptionError(
-            option="groups",
-            value=groups,
-            expected=f"a limit for each group that a tool names: {', '.join(sorted(named)) or 'there is none'}",
-        )
-    return given
-
-
-def _as_options(overrides: Mapping[str, ToolOptions | Mapping[str, Any]] | None) -> dict[str, ToolOptions]:
-    return {
-        name: given if isinstance(given, ToolOptions) else tool_options(mapping(f"overrides[{name!r}]", given))
-        for name, given in mapping("overrides", overrides).items()
-    }
 
 
 def _width_of(config: RunConfig) -> int | None:
@@ -401,52 +364,3 @@ def tools_condition(state: Any, messages_key: str = "messages") -> Literal["tool
             problem="There is no message to decide by", value=state, remedy="Route from a node that adds a message."
         )
     return "tools" if isinstance(newest, AIMessage) and newest.tool_calls else END
-
-
-def run_tool_calls(
-    ai_message: Any,
-    tools: Iterable[Any],
-    *,
-    config: RunConfig | None = None,
-    context: Any = None,
-    **options: Any,
-) -> list[Any]:
-    """Execute the calls of one AI message, for a hand-written loop; see ``arun_tool_calls``."""
-    answers: list[Any] = ToolNode(tools, **options).invoke(_alone(ai_message), config, context=context)
-    return answers
-
-
-async def arun_tool_calls(
-    ai_message: Any,
-    tools: Iterable[Any],
-    *,
-    config: RunConfig | None = None,
-    context: Any = None,
-    **options: Any,
-) -> list[Any]:
-    """Execute the calls of one AI message and return their tool messages, in call order.
-
-    Args:
-        ai_message: An AIMessage, or an assistant message of an OpenAI or Anthropic payload; the answers have the same
-            form.
-        tools: The tools.
-        config: The run's configuration.
-        context: The host's own object, for injected parameters.
-        **options: Everything that ``ToolNode`` takes.
-
-    Raises:
-        InputError: ``ai_message`` is no AI message.
-        Exception: What a tool raised, where ``handle_tool_errors`` lets it out.
-    """
-    answers: list[Any] = await ToolNode(tools, **options).ainvoke(_alone(ai_message), config, context=context)
-    return answers
-
-
-def _alone(ai_message: Any) -> list[Any]:
-    if isinstance(ai_message, list | tuple):
-        raise InputError(
-            problem="The calls of one AI message are run at a time, expected the message itself",
-            value=ai_message,  # pyright: ignore[reportUnknownArgumentType] - whatever it holds is shown
-            remedy="Pass the model's reply, not a list; ToolNode takes a list.",
-        )
-    return [ai_message]
