@@ -46,7 +46,6 @@ class ToolContext(Generic[HostT]):
     """The host's own object, as given to ``invoke(…, context=…)``; None without one."""
     on_progress: Callable[[Any], None] | None = field(default=None, repr=False)
     """Takes what ``progress`` is given; None drops it."""
-
     on_heartbeat: Callable[[], None] | None = field(default=None, repr=False)
     """Told by ``heartbeat``; None drops it."""
 

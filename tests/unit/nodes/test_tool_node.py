@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from contextlib import suppress
 from typing import Any
@@ -25,7 +24,6 @@ from surehand import (
     ToolMessage,
     ToolNode,
     ToolOptions,
-    arun_tool_calls,
     run_tool_calls,
     tool,
     tools_condition,
@@ -102,19 +100,6 @@ def test_the_objects_of_an_sdk_are_answered_like_its_json() -> None:
     assert first == {"role": "tool", "tool_call_id": "call_1", "content": "5"}
     (answer,) = run_tool_calls(message, [add])
     assert [block["tool_use_id"] for block in answer["content"]] == ["toolu_1", "toolu_2"]
-
-
-def test_a_hand_written_loop_runs_the_calls_of_one_message() -> None:
-    message = _call("add", {"a": 1, "b": 2})
-
-    assert [answer.content for answer in run_tool_calls(message, [add])] == ["3"]
-    assert [answer.content for answer in asyncio.run(arun_tool_calls(message, [add]))] == ["3"]
-    assert run_tool_calls(OPENAI, [add])[0]["content"] == "5"
-
-
-def test_a_list_in_place_of_the_one_message_is_refused_with_the_remedy() -> None:
-    with pytest.raises(InputError, match=r"Pass the model's reply, not a list"):
-        run_tool_calls([_call("add", {"a": 1, "b": 2})], [add])
 
 
 def test_a_message_without_calls_needs_no_answer() -> None:
