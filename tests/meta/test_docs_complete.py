@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import fields
 from itertools import chain
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import pytest
 
 import surehand
 from surehand.errors import SurehandError
+from surehand.events import Event
 from surehand.outcomes import FailureKind
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -73,6 +75,21 @@ def test_every_section_of_the_errors_page_belongs_to_an_error() -> None:
     page = (DOCS / "errors.md").read_text(encoding="utf-8")
 
     assert set(re.findall(r"^## (\w+)$", page, re.MULTILINE)) == {cls.code for cls in error_classes()}
+
+
+def test_the_tree_on_the_errors_page_has_every_error_there_is() -> None:
+    tree = (DOCS / "errors.md").read_text(encoding="utf-8").split("```")[1]
+
+    assert [cls.__name__ for cls in error_classes() if f"{cls.__name__} " not in f"{tree} ".replace("\n", " ")] == []
+
+
+@pytest.mark.parametrize("event", Event.__subclasses__(), ids=lambda event: event.__name__)
+def test_every_event_is_in_the_reference_with_its_fields(event: type[Event]) -> None:
+    page = (DOCS / "reference/index.md").read_text(encoding="utf-8")
+    (row,) = re.findall(rf"^\| `{event.__name__}` \|.*$", page, re.MULTILINE)
+
+    own = {field.name for field in fields(event)} - {field.name for field in fields(Event)}
+    assert [name for name in own if f"`{name}`" not in row] == []
 
 
 @pytest.mark.parametrize("kind", FailureKind)
