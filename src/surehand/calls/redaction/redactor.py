@@ -15,7 +15,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -37,7 +37,11 @@ _MAX_SECRETS: Final = 2_000
 _MAX_QUOTED: Final = 1_000
 """Longer secrets are no part of a URL."""
 _MAX_SENT: Final = 200
-"""How many texts of a call's arguments are looked at."""
+"""How many texts of a call's arguments are looked at, the shortest ones."""
+_MAX_SENT_CHARS: Final = 50_000
+"""The most characters of them: a path is looked for in all of them."""
+_MAX_PLACES: Final = 200
+"""How many different places of a text are looked for in what was sent; the others are hidden."""
 
 
 class Redactor:
@@ -52,7 +56,7 @@ class Redactor:
             read anew for every text, so that a key that is set later is hidden too.
     """
 
-    __slots__ = ("_environ", "_own", "_secrets", "_sent", "_sent_texts")
+    __slots__ = ("_environ", "_own", "_places", "_secrets", "_sent", "_sent_texts")
 
     def __init__(
         self, secrets: Iterable[str] = (), *, sent: Any = None, environ: Mapping[str, str] | None = None
@@ -61,6 +65,7 @@ class Redactor:
         self._own: _Known | None = None
         self._sent = sent
         self._sent_texts: list[str] | None = None
+        self._places: dict[str, str] = {}
         self._environ = _process_environment if environ is None else _Environment(lambda: environ)
 
     def text(self, text: str) -> str:
@@ -71,15 +76,31 @@ class Redactor:
         return hide_places(hide_secrets(text), self._hide_place)
 
     def _hide_place(self, place: str) -> str:
-        """What stands for a place: itself where the model has sent it; what it has sent of it where that is its end."""
+        """What stands for a place; the same each time, unless there are too many of them."""
+        known = self._places.get(place)
+        if known is None:
+            if len(self._places) >= _MAX_PLACES:
+                return REDACTED
+            known = self._places[place] = self._as_sent(place)
+        return known
+
+    def _as_sent(self, place: str) -> str:
+        """The place where the model has sent it; what it has sent of it where that is its end; else nothing of it."""
         if self._sent_texts is None:
-            self._sent_texts = list(islice(_texts(self._sent), _MAX_SENT))
+            self._sent_texts = _some_texts(self._sent)
         if any(place in text for text in self._sent_texts):
             return place
         ends = [
             text for text in self._sent_texts if len(text) >= MIN_WORD and place.endswith(("/" + text, "\\" + text))
         ]
         return f"{REDACTED}{place[-len(max(ends, key=len)) - 1 :]}" if ends else REDACTED
+
+
+def _some_texts(sent: Any) -> list[str]:
+    """The texts of a call's arguments that are looked at: a path is a short one, a file's content a long one."""
+    shortest = sorted(_texts(sent), key=len)[:_MAX_SENT]
+    sizes = accumulate(map(len, shortest))
+    return [text for text, size in zip(shortest, sizes, strict=True) if size <= _MAX_SENT_CHARS]
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -113,7 +134,9 @@ class _Known:
 def _replaced(text: str, form: str) -> str:
     if len(form) >= MIN_SECRET_LENGTH:
         return text.replace(form, REDACTED)
-    return re.sub(rf"(?<!\w){re.escape(form)}(?!\w)", REDACTED, text)
+    # The text itself stands first in the pattern, so that it is searched for at full speed.
+    written = re.escape(form)
+    return re.sub(rf"{written}(?!\w)(?<!\w{written})", REDACTED, text)
 
 
 def _spellings(secret: str) -> set[str]:

@@ -69,17 +69,24 @@ def _place(pattern: str, *, only_with: str, flags: int = 0) -> Place:
 
 _NAMES: Final = (
     r"(?<!expected )"  # an unexpected token is one of a grammar
-    r"(?:pass(?:word|wd|phrase)|pwd|secret|token|credentials?|dsn|auth(?:orization|entication)?(?![A-Za-z])"
+    r"(?:pass(?:word|wd|phrase|code)|pwd|(?:(?<![A-Za-z])pw|_pass)(?![A-Za-z])|secret|token|credentials?|dsn"
+    r"|auth(?:orization|entication)?(?![A-Za-z])"
     r"|(?:api|access|account|private|signing|encryption|master|service|shared|client)[_ -]?key"
     r"|shared[_-]?access[_-]?(?:key|signature))"
 )
-_NAME_END: Final = r"(?!s\b|[_-]?(?:count|limit|usage|type|budget|names?|ids?)\b)[A-Za-z0-9_-]{0,32}"
+_NAME_END: Final = r"(?!s\b|ary|[_-]?(?:count|length|limit|usage|type|budget|policy|names?|ids?)\b)[A-Za-z0-9_-]{0,32}"
 _SCHEME: Final = r"(?:Bearer|Basic|Token|Digest|ApiKey|Key)"
+_QUOTE: Final = r"""(?:\\{0,7}["'])?"""
+"""Perhaps a quote, escaped as often as texts are quoted inside of others."""
+_QUOTED: Final = r"""\\{1,7}"[^"\n]{1,2000}"|"(?:\\.|[^"\\\n]){1,2000}+"|'(?:\\.|[^'\\\n]){1,2000}+'"""
+_OPENED: Final = r"""(?:[A-Za-z_.]{0,40}[(\[{]{1,3}(?=["']))?"""
+"""What stands before the first text of a list or a call: ``['…']``, ``SecretStr('…')``."""
 _HARMLESS: Final = frozenset(
     {
         *("none", "null", "nil", "undefined", "unset", "empty", "missing", "required", "optional", "true", "false"),
         *("yes", "no", "on", "off", "ok", "valid", "invalid", "expired", "revoked", "unknown", "wrong", "incorrect"),
-        *("rejected", "denied", "failed", "disabled", "enabled", "str", "string", "int", "bearer", "basic", "digest"),
+        *("rejected", "denied", "failed", "pending", "disabled", "enabled", "str", "string", "int"),
+        *("bearer", "basic", "digest", "oauth", "oauth2", "jwt", "saml", "ldap", "sso"),
     }
 )
 """What may follow the name of a secret and is none: ``token: expired``, ``has_password=False``."""
@@ -89,22 +96,24 @@ def _hide_value(match: re.Match[str]) -> str:
     # A value ends before a bracket, so that one which is hidden already was found without its own closing bracket.
     value = match["value"]
     plain = value.strip("\\\"'.!?")
-    is_none = plain.casefold() in _HARMLESS or not any(map(str.isalnum, plain))
+    is_none = all(word in _HARMLESS for word in plain.casefold().split()) or not any(map(str.isalnum, plain))
     return match[0] if is_none or REDACTED[:-1] in value else f"{match['name']}{REDACTED}"
 
 
 _ASSIGNED: Final = re.compile(
-    rf"""(?P<name>{_NAMES}{_NAME_END}\\?["']?[ \t]{{0,4}}=>?[ \t]{{0,4}})"""
-    rf"""(?P<value>"[^"\n]{{1,2000}}"|'[^'\n]{{1,2000}}'|(?:{_SCHEME} )?["']?[^\s,;&)}}\]"']+["']?)""",
+    rf"""(?P<name>{_NAMES}{_NAME_END}{_QUOTE}"""
+    rf"""(?:[ \t]{{0,4}}:?=>?[ \t]{{0,4}}|(?:%22)?%3[AD](?:%20)?(?:%22)?){_OPENED})"""
+    rf"""(?P<value>{_QUOTED}|(?:{_SCHEME} )?["']?[^\s,;&)}}\]"']+["']?)""",
     re.IGNORECASE,
 )
 _LABELLED: Final = re.compile(
-    rf"""(?P<name>{_NAMES}{_NAME_END}\\?["']?[ \t]{{0,4}}:[ \t]{{0,4}})"""
+    rf"""(?P<name>{_NAMES}{_NAME_END}{_QUOTE}[ \t]{{0,4}}:[ \t]{{0,4}}{_OPENED})"""
     # After a colon prose may follow ("password: must be long"): a bare word counts only when it is no plain word, or
-    # when nothing follows it.
-    rf"""(?P<value>\\?"[^"\n]{{1,2000}}"|'[^'\n]{{1,2000}}'|{_SCHEME} [^\s,;"'\[]{{4,2000}}|(?:{_SCHEME} )?"""
+    # when nothing follows it. No word has two hundred letters, and a longer run is taken whole, so that none of the
+    # names in it starts another search to its end.
+    rf"""(?P<value>{_QUOTED}|{_SCHEME} [^\s,;"'\[]{{4,2000}}|(?:{_SCHEME} )?"""
     r"""(?=[^\s,;&)}\]]{0,200}[\d$!@#%^*+/])[^\s,;&)}\]]+"""
-    r"""|[^\s,;&)}\]"']+(?=[ \t]{0,4}(?:$|[\r\n,;&)}\]])))""",
+    r"""|[^\s,;&)}\]"']{200,}|[^\s,;&)}\]"']{1,199}+(?=[ \t]{0,4}(?:$|[\r\n,;&)}\]])))""",
     re.IGNORECASE,
 )
 _NAMED: Final = re.compile(
@@ -118,6 +127,15 @@ _PAIR: Final = re.compile(
     # ('authorization', 'Bearer …'): how clients print the headers of a request.
     r"""(?P<name>["'](?:[\w-]{0,40}(?:authorization|cookie|token|secret|password|api-?key))["'],[ ]b?)"""
     r"""(?P<value>"[^"\n]{1,4000}"|'[^'\n]{1,4000}')""",
+    re.IGNORECASE,
+)
+_ELEMENT: Final = re.compile(  # <wsse:Password Type="…">hunter2</wsse:Password>
+    rf"""(?P<name><(?:[\w.-]{{1,60}}:)?[\w.-]{{0,40}}?{_NAMES}{_NAME_END}(?:\s[^<>]{{0,300}})?>)"""
+    r"""(?P<value>[^<>]{1,2000})(?=</)""",
+    re.IGNORECASE,
+)
+_FLAG: Final = re.compile(  # mysqldump --password hunter2
+    rf"""(?P<name>(?<![\w-])--[\w-]{{0,40}}?{_NAMES}{_NAME_END}[ ])(?P<value>{_QUOTED}|[^\s'"-][^\s'"]{{0,2000}})""",
     re.IGNORECASE,
 )
 _COOKIE: Final = re.compile(
@@ -134,12 +152,31 @@ def _hide_assigned(text: str) -> str:
         text = _COOKIE.sub(_hide_value, text)
     if "', " in text or '", ' in text:
         text = _PAIR.sub(_hide_value, text)
-    if "=" in text:
+    if "</" in text:
+        text = _ELEMENT.sub(_hide_value, text)
+    if "--" in text:
+        text = _FLAG.sub(_hide_value, text)
+    if "=" in text or "%3" in text:
         text = _ASSIGNED.sub(_hide_value, text)
     if ":" in text:
         text = _LABELLED.sub(_hide_value, text)
     return _NAMED.sub(_hide_named, text)
 
+
+_ESCAPED: Final = r"(?:\\{1,8}r)?\\{1,8}n"
+"""The end of a line in a text that is quoted inside of another."""
+_TRACEBACK: Final = (
+    r"Traceback \(most recent call last\):(?:(?:\r?\n[ \t]+[^\n]*)+"
+    # Quoted: all lines end as the first one does; what is escaped once more stands in the code that is shown.
+    rf"|(?P<end>{_ESCAPED})[ \t]+(?:(?!(?<!\\)(?P=end))[^\n])*(?:(?P=end)[ \t]+(?:(?!(?<!\\)(?P=end))[^\n])*)*)?"
+)
+_FOREIGN_FRAMES: Final = (  # of Java, JavaScript and .NET
+    rf"(?:(?P<end>\r?\n|{_ESCAPED})(?:[ \t]|\\{{1,8}}t){{1,20}}(?:"
+    r"at [^\s(][^\n(]{0,300}\((?:[^\n()]{0,500}:\d+|Native Method|Unknown Source)\)"
+    r"|at [^\s(][^\n(]{0,300}\([^\n()]{0,500}\) in [^\n]{1,500}?:line \d+"
+    r"|at (?:async )?(?:node:|file:|/|[A-Za-z]:\\)[^\s]{1,500}:\d+:\d+"
+    r"|\.\.\. \d{1,6} more\b))+"
+)
 
 _SHAPES: Final[tuple[Shape, ...]] = (
     _shape(
@@ -147,8 +184,10 @@ _SHAPES: Final[tuple[Shape, ...]] = (
         only_with="-----BEGIN ",
         flags=re.DOTALL,
     ),
-    _shape(r"Traceback \(most recent call last\):(?:\r?\n[ \t]+[^\n]*)*", only_with="Traceback"),
-    _shape(r'File "[^"\n]{1,1000}", line \d+(?:, in [^\s]{1,200})?', only_with='File "'),
+    _shape(_TRACEBACK, only_with="Traceback"),
+    _shape(_FOREIGN_FRAMES, rf"\g<end>{REDACTED}", only_with="at "),
+    # A colon behind the number is no frame's: 'File "a.csv", line 3: expected 2 columns'.
+    _shape(r'File \\{0,7}"[^"\n]{1,1000}", line \d+(?:, in [^\s]{1,200}|(?![:,.\d]| \w))', only_with="File "),
     # The whole of a URL's user information, up to the last @ of the authority; then passwords with a slash in them.
     _shape(r"://[^\s/?#'\"<>]{1,1000}@", f"://{REDACTED}@", only_with="@"),
     _shape(r"://[^\s/?#'\"<>:@]{1,200}:(?!\d{1,5}/)[^\s'\"<>@]{1,200}@", f"://{REDACTED}@", only_with="@"),
@@ -180,6 +219,8 @@ _ROOTS: Final = (
 )
 """First segments of host paths. A path under another root counts when its last segment has an extension, so that the
 route in ``GET /v1/users: 404`` stays."""
+_NO_POINTER: Final = r"(?!data/(?:\d+/)?(?:attributes|relationships|id|type)\b)"
+"""Where JSON:API says what is wrong: ``/data/attributes/title``."""
 _NO_ROUTE: Final = r"(?<!GET )(?<!PUT )(?<!POST )(?<!HEAD )(?<!PATCH )(?<!DELETE )(?<!OPTIONS )"
 """After a verb of HTTP stands a route of some service, whatever it begins with."""
 
@@ -190,8 +231,11 @@ _PLACES: Final[tuple[Place, ...]] = (
         r"|(?<![A-Za-z0-9])[A-Za-z]:[\\/](?!/)[^\s'\"<>|:*?;,)\]}]*",
         only_with=":",
     ),
-    _place(rf"(?<=')/(?:{_ROOTS})/[^'\n]{{0,1000}}(?=')|(?<=\")/(?:{_ROOTS})/[^\"\n]{{0,1000}}(?=\")", only_with="/"),
-    _place(rf"(?<![\w.@+/~-]){_NO_ROUTE}/(?:{_ROOTS})(?:/[^\s'\"<>|:;,)\]}}]*)", only_with="/"),
+    _place(
+        rf"(?<=')/{_NO_POINTER}(?:{_ROOTS})/[^'\n]{{0,1000}}(?=')|(?<=\")/{_NO_POINTER}(?:{_ROOTS})/[^\"\n]{{0,1000}}(?=\")",
+        only_with="/",
+    ),
+    _place(rf"(?<![\w.@+/~-]){_NO_ROUTE}/{_NO_POINTER}(?:{_ROOTS})(?:/[^\s'\"<>|:;,)\]}}]*)", only_with="/"),
     _place(rf"(?<![\w.@+:/~-]){_NO_ROUTE}/(?:[\w.@+-]+/)+[\w.@+-]*\.[A-Za-z]\w{{0,5}}\b", only_with="/"),
     _place(r"(?<![\w~])~(?:[A-Za-z][\w.-]{0,63})?/[^\s'\"<>|;,)\]}]+", only_with="~"),
     _place(r"(?<![\\\w])\\{2,4}[\w.-]{1,200}\\[^\s'\"<>|:*?;,)\]}]+", only_with="\\\\"),

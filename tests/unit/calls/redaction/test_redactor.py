@@ -150,6 +150,18 @@ def test_a_path_that_the_model_has_sent_is_not_hidden_from_it(text: str, expecte
         ("{'api_key': 'abc', 'n': 1}", "{'api_key': [redacted], 'n': 1}"),
         ('{"token": "abc"}', '{"token": [redacted]}'),
         ("password: hunter2", "password: [redacted]"),
+        ("password := 'a b'", "password := [redacted]"),
+        ("body: user=ada&password%3Dhunter2", "body: user=ada&password%3D[redacted]"),
+        ("mysqldump --password hunter2 failed", "mysqldump --password [redacted] failed"),
+        ("<wsse:Password Type='t'>hunter2</wsse:Password>", "<wsse:Password Type='t'>[redacted]</wsse:Password>"),
+        (
+            r'{"e": "{\"x\": \"{\\\"password\\\": \\\"hunter2\\\"}\"}"}',
+            r'{"e": "{\"x\": \"{\\\"password\\\": [redacted]}\"}"}',
+        ),
+        (r"password='a\'b c', x", "password=[redacted], x"),
+        ("Config(password=SecretStr('hunter2'), port=1)", "Config(password=SecretStr([redacted]), port=1)"),
+        ("passwd=['hunter2']", "passwd=[[redacted]]"),
+        ("db_pass=hunter2 pw=hunter2", "db_pass=[redacted] pw=[redacted]"),
         ("No such file: '/home/John Smith/x.txt'", "No such file: '[redacted]'"),
         ("/srv/app/main.py is bad", "[redacted] is bad"),
         ("/custom1/proj/file.db locked", "[redacted] locked"),
@@ -161,6 +173,19 @@ def test_a_path_that_the_model_has_sent_is_not_hidden_from_it(text: str, expecte
         ("<Foo object at 0x7f1234567890>", "<Foo object at [redacted]>"),
         ('see File "/a/b.py", line 3, in f', "see [redacted]"),
         ('Traceback (most recent call last):\n  File "x", line 3\n    f()\nValueError: x', "[redacted]\nValueError: x"),
+        (
+            r'{"detail": "Traceback (most recent call last):\n  File \"x\", line 3\n    f(\"a\\n\")\nValueError: x\n"}',
+            r'{"detail": "[redacted]\nValueError: x\n"}',
+        ),
+        (
+            "NullPointerException: x\n\tat a.B.c(B.java:4)\n\tat d(Native Method)\n\t... 3 more",
+            "NullPointerException: x\n[redacted]",
+        ),
+        (
+            r"TypeError: x\n    at Object.<anonymous> (C:\\a.js:1:2)\n    at node:internal:1:1\nend",
+            r"TypeError: x\n[redacted]\nend",
+        ),
+        ("Boom\n   at A.B(String x) in C:\\a.cs:line 5\nend", "Boom\n[redacted]\nend"),
     ],
 )
 def test_what_looks_like_a_secret_or_a_place_on_the_host_is_hidden(text: str, expected: str) -> None:
@@ -199,11 +224,35 @@ def test_what_looks_like_a_secret_or_a_place_on_the_host_is_hidden(text: str, ex
         "token_type: bearer",
         "cookie: disabled",
         "column 'foo' does not exist at line 3",
+        "password_length: 12, password_policy=strict, secretary: Bob, auth=oauth2, authentication=basic required",
+        'File "orders.csv", line 3: expected 2 columns',
+        'pointer "/data/attributes/title" and /data/0/id: expected a string',
+        "<token_type>jwt</token_type><auth>none</auth>",
+        "pass: 3, failed: 2",
+        "agenda:\n  at 10:30 (room 4)",
         "Größe überschritten: 查询失败",
     ],
 )
 def test_what_a_model_needs_to_correct_itself_stays(text: str) -> None:
     assert redacted(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["password:" * 20_000 + "token a1b2" * 20_000, "password:" + "secret" * 40_000 + " b", " /usr/a" * 40_000],
+)
+def test_names_and_paths_in_a_row_are_not_gone_through_again_and_again(text: str) -> None:
+    sent = {"content": "x" * 1_000_000, "parts": ["y" * 10_000] * 100}
+    started = time.perf_counter()
+    Redactor(sent=sent, environ=NO_ENVIRONMENT).text(text)
+    assert time.perf_counter() - started < 5
+
+
+def test_a_path_that_was_sent_is_known_beside_a_long_text_and_many_other_paths() -> None:
+    redactor = Redactor(sent={"content": "x" * 1_000_000, "path": "/srv/a.txt"}, environ=NO_ENVIRONMENT)
+    text = redactor.text("/srv/a.txt " + " ".join(f"/srv/{n}" for n in range(300)) + " /srv/a.txt")
+    assert text.startswith("/srv/a.txt [redacted]")
+    assert text.endswith("[redacted] /srv/a.txt")
 
 
 @pytest.mark.parametrize(
@@ -224,6 +273,16 @@ def test_what_a_model_needs_to_correct_itself_stays(text: str) -> None:
             "key 0a",
         ),
         *("authorization: Bearer x", "auth: b", "shared_access_", "GET /home/", "at 0x", "expected token: ", "A1"),
+        *(
+            "<password>",
+            "--password ",
+            "password%3D",
+            'password: "\\',
+            "password: A(",
+            "\n at a(b:1",
+            "\\n at ",
+            'File \\"',
+        ),
     ],
 )
 def test_a_long_text_of_near_misses_takes_linear_time(piece: str) -> None:
