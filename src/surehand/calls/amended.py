@@ -55,19 +55,31 @@ def _shown(call: Call, result: Any) -> Call:
     return render(opened)
 
 
-def broken(call: Call, error: BaseException, *, has_run: bool) -> Call:
-    """The call, ended by a middleware's exception: in its words where they are meant for the model."""
+def broken(call: Call, error: BaseException, *, has_run: bool, is_in_doubt: bool) -> Call:
+    """The call, ended by a middleware's exception: in its words where they are meant for the model.
+
+    Args:
+        call: The call as it ended, or as it was about to run.
+        error: The exception.
+        has_run: Whether the call ended.
+        is_in_doubt: Whether it was begun at least, and may have had its effect.
+    """
     fallen = _open(call, command=None)
     if isinstance(error, asyncio.CancelledError):  # raised, it would look like a cancellation of the caller's
         ended = failed(fallen, FailureKind.CANCELLED, "The call was cancelled by the application.")
     elif isinstance(error, ToolException | ApprovalRequired | WorkersExhausted):
         ended = governed(fallen, classify(fallen, error))
     else:
-        what = (
-            f"The call of {call.name!r} was run, but its answer was lost" if has_run else f"{call.name!r} was not run"
-        )
-        ended = internal(fallen, what, error)
+        ended = internal(fallen, _what_became_of(call, has_run=has_run, is_in_doubt=is_in_doubt), error)
     return answer(render(with_attempts_of(call if has_run else None, ended)))
+
+
+def _what_became_of(call: Call, *, has_run: bool, is_in_doubt: bool) -> str:
+    if has_run:
+        return f"The call of {call.name!r} was run, but its answer was lost"
+    if is_in_doubt:
+        return f"The call of {call.name!r} was broken off, and may have happened in part,"
+    return f"{call.name!r} was not run"
 
 
 def shared(call: Call, other: Call) -> Call:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import takewhile
 from typing import Any, NamedTuple, Protocol
 
 from surehand.calls.breakers import Breakers
 from surehand.calls.budget import RetryBudget
-from surehand.calls.journal import CallJournal, CallKey, digest_of
+from surehand.calls.journal import CallJournal, CallKey, digest_of, mark_of
 from surehand.calls.middleware import Middleware
 from surehand.calls.redaction import Redactor, secret_texts
 from surehand.calls.results import Rendered, Renderers, ResultShelf
@@ -19,7 +20,7 @@ from surehand.concurrency import SYSTEM_CLOCK, Clock, Held, RateWindow, Slots
 from surehand.control import Command
 from surehand.events import Listener
 from surehand.freeze import freeze
-from surehand.messages import AIMessage, ToolMessage
+from surehand.messages import AIMessage, Message, ToolMessage
 from surehand.outcomes import Outcome
 from surehand.policy import UNSET, Limits, NoProgress, RateLimit, ToolOptions, Unset, seconds_or_none
 from surehand.shapes import is_object
@@ -85,6 +86,8 @@ class Turn:
 
     host: Host
     message: AIMessage
+    conversation: Sequence[Message] = ()
+    """The messages around it, the oldest first; empty where they are not known."""
     state: Any = None
     store: Any = None
     context: Any = None
@@ -122,6 +125,15 @@ class Turn:
         """``length`` or ``content_filter`` where the message was cut off by it; None for a complete one."""
         reason = self.message.finish_reason
         return reason if reason in {"length", "content_filter"} else None
+
+    @cached_property
+    def mark(self) -> str:
+        """What tells the message from others, and is the same each time the turn is run: its id, where it has one.
+
+        Those of a payload have none, and the ids of its calls may repeat: there the conversation up to it has to do.
+        """
+        before = takewhile(lambda message: message is not self.message, self.conversation)
+        return self.message.id or f"after {mark_of([*before, self.message])}"
 
     @cached_property
     def alarm(self) -> Alarm:
@@ -190,6 +202,12 @@ class Call(NamedTuple):
     """The arguments as an object, once they are parsed."""
     values: Mapping[str, Any] = {}
     """The typed arguments by parameter name, once they are validated."""
+    sent: dict[str, Any] | None = None
+    """The arguments that the model sent, where a middleware changed them."""
+    number: int = 0
+    """Where a middleware runs the call with several arguments, which of them these are, from 0."""
+    is_rerun: bool = False
+    """Whether a middleware runs the call once more, after its body was started."""
     repairs: tuple[str, ...] = ()
     outcome: Outcome | None = None
     """How the call ended; no further step before the answer looks at a call that has one."""
@@ -227,9 +245,10 @@ class Call(NamedTuple):
         """The call's place in its conversation, for the journal."""
         return CallKey(
             thread_id=self.turn.thread_id,
-            message_id=self.turn.message.id or "",
+            message_id=self.turn.mark,
             position=self.position,
             call_id=self.id,
             tool=self.name,
-            digest=digest_of(self.arguments),
+            digest=digest_of(self.arguments if self.sent is None else self.sent),
+            number=self.number,
         )

@@ -19,6 +19,7 @@ import inspect
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, cast
 
@@ -62,7 +63,8 @@ async def run_through(call: Call, middleware: Sequence[Middleware], core: Core, 
     """
     if not middleware or call.outcome is not None:
         return await core(call)
-    return await _Chain(middleware, core, recheck).enter(call, 0)
+    chain = _Chain(middleware, core, recheck)
+    return chain.counted(await chain.enter(call, 0))
 
 
 class _Chain:
@@ -77,12 +79,29 @@ class _Chain:
         self._runs = 0
         self._may_have_happened = False
         self._last: Call | None = None
+        self._given: list[dict[str, Any]] = []
+        """The different arguments that it was run with."""
 
     async def enter(self, call: Call, level: int) -> Call:
         """The call after the middlewares from this level on."""
         if level == len(self._middleware) or call.outcome is not None:
             return await self._run(call)
         return await _Level(self, call, level, self._middleware[level]).end()
+
+    @property
+    def may_have_happened(self) -> bool:
+        """Whether a run of it may have had its effect, or may still have it."""
+        return self._may_have_happened
+
+    def counted(self, ended: Call) -> Call:
+        """The call with the attempts that were made for it, though none of its runs may have ended in this answer."""
+        outcome, message = ended.outcome, ended.message
+        if not self._may_have_happened or outcome is None or message is None or outcome.attempts:
+            return ended
+        known = self._last.outcome if self._last is not None else None
+        attempts = max(1, known.attempts if known is not None else 0)
+        outcome = replace(outcome, attempts=attempts)
+        return ended._replace(outcome=outcome, message=message.replace(outcome=replace(outcome, error=None)))
 
     def afresh(self, call: Call) -> Call:
         """The call with typed arguments that no earlier run has changed."""
@@ -109,10 +128,19 @@ class _Chain:
         if self._may_have_happened and not is_safe:
             return self._refused(call)
         self._runs += 1
+        call = self._numbered(call)
         before, self._may_have_happened = self._may_have_happened, True  # unless it ends and says otherwise
         ended = self._last = await self._core(call)
         self._may_have_happened = before or _may_have_happened(ended)
         return ended
+
+    def _numbered(self, call: Call) -> Call:
+        """The call, told from other runs of it: it keeps its place in the journal whatever its arguments became."""
+        number = next((place for place, known in enumerate(self._given) if _are_same(known, call.arguments)), None)
+        if number is None:
+            number = len(self._given)
+            self._given.append(call.arguments)
+        return call._replace(number=number, is_rerun=self._last is not None and self._last.is_journalled)
 
     def _refused(self, call: Call) -> Call:
         """The answer to a second run of what may have happened: no exception, so that a loop of attempts ends well."""
@@ -142,6 +170,8 @@ class _Level:
         self._middleware = middleware
         self._ends: list[Call] = []
         """What the runs that the middleware asked for came to."""
+        self._is_over = False
+        """Whether the middleware has answered."""
 
     async def end(self) -> Call:
         """The call with the middleware's answer; whatever it raises becomes one, or is meant for the program."""
@@ -153,12 +183,24 @@ class _Level:
         except asyncio.CancelledError as error:
             if is_cancelled_from_outside():
                 raise
-            return broken(self._last, error, has_run=bool(self._ends))
+            return self._broken(error)
         except BaseException as error:  # noqa: BLE001 - a middleware is the host's code and may raise anything
-            return self._passed_on(error) or broken(self._last, error, has_run=bool(self._ends))
+            return self._passed_on(error) or self._broken(error)
+        finally:
+            self._is_over = True
+
+    def _broken(self, error: BaseException) -> Call:
+        is_in_doubt = self._chain.may_have_happened
+        return broken(self._last, error, has_run=bool(self._ends), is_in_doubt=is_in_doubt)
 
     async def run(self, request: ToolCallRequest) -> ToolMessage:
         """What ``run`` means to the middleware."""
+        if self._is_over:  # the call is answered: nothing may happen for it any more
+            raise InputError(
+                problem=f"The middleware {self._middleware.name} ran a call that it had answered",
+                value=request,
+                remedy="Await run(request) before you return.",
+            )
         ended = await self._chain.enter(self._requested(request), self._level + 1)
         self._ends.append(ended)
         if ended.raises is not None:
@@ -218,10 +260,11 @@ class _Level:
         call = self._call
         named: ToolCall = {"id": call.id, "name": call.name, "args": call.arguments, "type": "tool_call"}
         args = same_call(named, request.tool_call)["args"]
-        if repr(args) == repr(call.arguments):  # unlike ==, it tells 1 from True
+        if _are_same(args, call.arguments):
             return self._chain.afresh(call)
         repairs = call.repairs if _CHANGED in call.repairs else (*call.repairs, _CHANGED)
-        return self._chain.recheck(call._replace(raw=args, arguments={}, values={}, repairs=repairs))
+        sent = call.arguments if call.sent is None else call.sent
+        return self._chain.recheck(call._replace(raw=args, arguments={}, values={}, sent=sent, repairs=repairs))
 
     def _answered(self, result: Any) -> Call:
         """The call with what the middleware returned as its answer."""
@@ -250,6 +293,10 @@ class _Level:
     @property
     def _last(self) -> Call:
         return self._ends[-1] if self._ends else self._call
+
+
+def _are_same(arguments: object, others: object) -> bool:
+    return repr(arguments) == repr(others)  # unlike ==, it tells 1 from True
 
 
 def _copied(value: Any) -> Any:

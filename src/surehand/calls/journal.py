@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from surehand.messages import ToolCall, ToolMessage, close_call
+from surehand.messages import AIMessage, Message, ToolCall, ToolMessage, close_call
 from surehand.outcomes import FailureKind
 
-__all__ = ["CallJournal", "CallKey", "MemoryJournal", "digest_of"]
+__all__ = ["CallJournal", "CallKey", "MemoryJournal", "digest_of", "mark_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +59,16 @@ def _without_json(arguments: Any) -> str:
         return repr(arguments)
     except Exception:  # noqa: BLE001 - as above
         return type(arguments).__name__
+
+
+def mark_of(messages: Sequence[Message]) -> str:
+    """A digest of a conversation: of what was said, called and answered, whatever the ids are."""
+    return digest_of([[message.type, message.content, _calls_in(message)] for message in messages])
+
+
+def _calls_in(message: Message) -> list[Any]:
+    calls = message.tool_calls if isinstance(message, AIMessage) else []
+    return [[call["name"], digest_of(call["args"])] for call in calls]
 
 
 class CallJournal(Protocol):

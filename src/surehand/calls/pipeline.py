@@ -5,8 +5,9 @@
     parse     text -> object, lossless or refused
     validate  object -> typed arguments, all complaints at once
     guard     limits of the run; is it going round in circles?
-    authorise a human's approval where it is needed
     recall    has this very call been answered before?
+    authorise a human's approval where it is needed
+    register  the journal is told that the call starts
     attempt   places -> time -> run -> classify -> retry?
     render    value -> text or content blocks
     answer    one tool message with the call's id
@@ -14,7 +15,10 @@
 
 Every step takes a call and returns one. A step that ends the call sets its ``outcome``; the steps up to ``attempt``
 are then left out, the others never are. The steps up to ``guard`` never wait. What the host puts around a call, its
-middleware, runs around those from ``authorise`` on, and only for calls that are ready to run.
+middleware, runs around those from ``recall`` on, and only for calls that are ready to run.
+
+What was done is looked up before anything says that it may not be done: to a model that hears "not executed" about a
+finished call, the next thing to do is to call again. So what ``guard`` refuses is looked up, too.
 """
 
 from __future__ import annotations
@@ -51,6 +55,7 @@ __all__ = [
     "finish",
     "prepare",
     "run_call",
+    "skip",
 ]
 
 Step = Callable[[Call], Call]
@@ -148,23 +153,50 @@ async def _verdict(call: Call) -> bool | str:
 
 
 async def recall(call: Call) -> Call:
-    """Answer a call that has begun before from the journal; note the start of any other."""
+    """Answer a call that has begun before from the journal, unless it failed and cannot do anything twice."""
+    journal = call.turn.host.journal
+    if journal is None or call.is_rerun:
+        return call
+    try:
+        known = await journal.recall(call.key)
+        recalled = None if known is None else _recalled(call, known)
+    except Exception as error:  # noqa: BLE001 - the host's journal: without it the call must not run, but is answered
+        return _unrecorded(call, error)
+    return call if recalled is None or _may_be_tried_again(recalled) else recalled
+
+
+def _recalled(call: Call, known: ToolMessage) -> Call:
+    """The call with an answer from the journal, which may keep less of it than a message of ours holds."""
+    outcome = known.outcome
+    if outcome is None:
+        is_success = known.status == "success"
+        outcome = Outcome() if is_success else Outcome(kind=FailureKind.EXCEPTION, text=known.text)
+    return call._replace(outcome=outcome, message=known.replace(tool_call_id=call.id, name=call.name, outcome=outcome))
+
+
+def _may_be_tried_again(recalled: Call) -> bool:
+    """Whether the call failed, or is in doubt, and a second run cannot do anything twice."""
+    tool, outcome = recalled.tool, recalled.outcome
+    if tool is None or outcome is None or outcome.kind is None:
+        return False
+    return outcome.retryable or tool.may_run_twice
+
+
+async def register(call: Call) -> Call:
+    """Tell the journal that the call's body is about to start."""
     journal = call.turn.host.journal
     if journal is None:
         return call
     try:
-        known = await journal.recall(call.key)
-        if known is None or (_is_in_doubt(known) and call.tool is not None and call.tool.may_run_twice):
-            await journal.begin(call.key)
-            return call._replace(is_journalled=True)
-    except Exception as error:  # noqa: BLE001 - the host's journal: without it the call must not run, but is answered
-        log_fault(f"{call.id}: the journal failed", error)
-        return internal(call, f"The call of {call.name!r} could not be recorded", error)
-    return call._replace(outcome=known.outcome, message=known)
+        await journal.begin(call.key)
+    except Exception as error:  # noqa: BLE001 - the host's journal, as above
+        return _unrecorded(call, error)
+    return call._replace(is_journalled=True)
 
 
-def _is_in_doubt(message: ToolMessage) -> bool:
-    return message.outcome is not None and message.outcome.kind is FailureKind.UNKNOWN_OUTCOME
+def _unrecorded(call: Call, error: Exception) -> Call:
+    log_fault(f"{call.id}: the journal failed", error)
+    return internal(call, f"The call of {call.name!r} could not be recorded", error)
 
 
 async def record(call: Call) -> None:
@@ -180,8 +212,10 @@ async def record(call: Call) -> None:
 
 PREPARE: Final[tuple[Step, ...]] = (gate, resolve, parse, validate)
 """The steps that never wait."""
-PERFORM: Final[tuple[WaitingStep, ...]] = (authorise, recall, attempt)
-"""The steps that may wait."""
+PERFORM: Final[tuple[WaitingStep, ...]] = (authorise, register, attempt)
+"""The steps that may wait, after ``recall``, which no refusal leaves out."""
+_REFUSALS: Final = frozenset({FailureKind.LIMIT, FailureKind.SKIPPED})
+"""What ``guard`` ends calls with."""
 
 
 def prepare(call: Call) -> Call:
@@ -194,10 +228,15 @@ def prepare(call: Call) -> Call:
 
 
 def begin(call: Call) -> Call:
-    """The call as it was taken up: ready to run, or answered."""
+    """The call as it was taken up: answered, or to be finished."""
     announce(call, CallStarted, arguments=call.raw)
     call = prepare(call)
-    return call if call.outcome is None else end(_answered(call))
+    return call if call.outcome is None or _may_be_known(call) else end(_answered(call))
+
+
+def _may_be_known(call: Call) -> bool:
+    """Whether a call that was refused just now may have been run before, when the same turn was run."""
+    return call.turn.host.journal is not None and call.outcome is not None and call.outcome.kind in _REFUSALS
 
 
 def end(call: Call) -> Call:
@@ -211,6 +250,7 @@ def end(call: Call) -> Call:
 async def perform(call: Call) -> Call:
     """Run a call that is ready, to its answer; an exception of the host's own objects is an answer too."""
     try:
+        call = await recall(call)
         for step in PERFORM:
             if call.outcome is not None:
                 break
@@ -244,6 +284,15 @@ async def run_call(call: Call) -> Call:
 def ended_as(call: Call, kind: FailureKind, text: str) -> Call:
     """A call that was taken up, and whose end was decided by something else than its body."""
     return end(answer(render(failed(call, kind, text))))
+
+
+async def skip(call: Call, text: str) -> Call:
+    """The call, taken up and not run, unless it is known to have been run before."""
+    call = begin(call)
+    if call.message is not None:
+        return call
+    call = await recall(call)
+    return ended_as(call, FailureKind.SKIPPED, text) if call.message is None else end(call)
 
 
 def ended_late(call: Call) -> Call:

@@ -23,7 +23,7 @@ from surehand.calls.attempts import CLEANUP_SECONDS
 from surehand.calls.call import Call, Turn
 from surehand.calls.failures import let_out, may_run_again
 from surehand.calls.history import NOT_REACHED
-from surehand.calls.pipeline import begin, ended_as, ended_late, finish, run_call
+from surehand.calls.pipeline import begin, ended_as, ended_late, finish, run_call, skip
 from surehand.calls.turn_output import fit
 from surehand.concurrency import SYSTEM_CLOCK, Timer, has_running_loop, run_sync, run_without_loop
 from surehand.control import Command
@@ -186,7 +186,7 @@ class _Floor:
             if self._is_closing:
                 return
             if self._must_stop(group[-1]):
-                self._skip_the_rest()
+                await self._skip_the_rest()
                 return
 
     async def _run_group(self, group: Sequence[Call]) -> None:
@@ -270,14 +270,12 @@ class _Floor:
         failed = ended.message is not None and ended.message.status == "error"
         return failed and self._turn.host.is_sequential and self._turn.host.stops_on_failure
 
-    def _skip_the_rest(self) -> None:
+    async def _skip_the_rest(self) -> None:
         failed = next(c for c in self._ended.values() if c.message is not None and c.message.status == "error")
         text = f"{NOT_REACHED}the call of {failed.name!r} before it failed."
         for call in self._calls:
             if call.position not in self._ended:
-                begun = begin(call)
-                is_ready = begun.message is None
-                self._ended[call.position] = ended_as(begun, FailureKind.SKIPPED, text) if is_ready else begun
+                self._ended[call.position] = await skip(call, text)
 
     async def _until(self, left: int) -> None:
         """Wait until at most so many calls are running."""
@@ -356,7 +354,7 @@ def _raise_first(calls: Iterable[Call]) -> None:
         error = call.raises
         if error is not None:
             attach(error, tool_messages=[c.message for c in calls])
-            let_out(error, may_run_again=all(map(_may_run_again, calls)))
+            let_out(error, call, may_run_again=all(map(_may_run_again, calls)))
             raise error
 
 

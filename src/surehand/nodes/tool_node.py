@@ -302,6 +302,7 @@ class ToolNode:
         turn = Turn(
             host=host,
             message=message,
+            conversation=visit.messages,
             state=request.state,
             store=request.store,
             context=request.context,

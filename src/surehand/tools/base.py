@@ -229,7 +229,7 @@ def _raise_failure(ended: Call) -> None:
     """Raise what a direct caller has to hear of."""
     error = _untold(ended) if ended.raises is None else ended.raises
     if error is not None:
-        let_out(error, may_run_again=may_run_again(ended))
+        let_out(error, ended, may_run_again=may_run_again(ended))
         raise error
 
 

@@ -3,10 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import json
+import time
 from dataclasses import replace
 from typing import Any
 
-from surehand import AIMessage, CallKey, MemoryJournal, ToolException, ToolMessage, ToolNode, tool
+import pytest
+
+from surehand import (
+    END,
+    START,
+    AIMessage,
+    CallKey,
+    HumanMessage,
+    Limits,
+    MemoryJournal,
+    MessagesState,
+    RetryPolicy,
+    StateGraph,
+    ToolCallRequest,
+    ToolContext,
+    ToolException,
+    ToolMessage,
+    ToolNode,
+    tool,
+)
+from surehand.calls import Run
 from surehand.calls.journal import digest_of
 
 RUNS: list[str] = []
@@ -140,3 +163,199 @@ def test_a_digest_is_made_of_anything() -> None:
     for _ in range(100_000):
         deep = [deep]
     assert len({digest_of(value) for value in ({1: 2, "a": 3}, circle, [Mute()], {Mute(): 1}, deep)}) >= 3
+
+
+# What was done is known before anything says that it was not
+
+
+def test_nobody_is_asked_for_a_call_that_is_done() -> None:
+    RUNS.clear()
+    asked: list[str] = []
+
+    def approve(name: str, _: Any) -> bool:
+        asked.append(name)
+        return len(asked) == 1
+
+    node = ToolNode([pay], journal=MemoryJournal(), requires_approval=True, approve=approve)
+    assert [node.invoke(_turn())["messages"][0].content for _ in range(2)] == ["paid a"] * 2
+    assert (RUNS, asked) == (["a"], ["pay"])
+
+
+def test_a_call_that_nobody_approves_is_not_recorded() -> None:
+    answers = iter([False, True])
+
+    def approve(*_: object) -> bool:
+        return next(answers)
+
+    node = ToolNode([pay], journal=MemoryJournal(), requires_approval=True, approve=approve)
+    kinds = [node.invoke(_turn())["messages"][0].outcome.kind for _ in range(2)]
+    assert kinds == ["denied", None]
+
+
+def test_a_limit_that_is_reached_later_does_not_deny_what_was_done() -> None:
+    RUNS.clear()
+
+    @tool(retry=None)
+    def fail() -> str:
+        """Fail, after some time."""
+        time.sleep(0.1)
+        raise ToolException("busy", retryable=True)
+
+    graph = StateGraph(MessagesState)
+    node = ToolNode([pay, fail], journal=MemoryJournal(), limits=Limits(seconds=0.1), handle_tool_errors=False)
+    graph.add_node("tools", node, retry=RetryPolicy(initial_interval=0.001, retry_on=ToolException))
+    graph.add_edge(START, "tools")
+    graph.add_edge("tools", END)
+    calls: list[dict[str, Any]] = [
+        {"id": "c1", "name": "pay", "args": {"to": "a"}},
+        {"id": "c2", "name": "fail", "args": {}},
+    ]
+    state = graph.compile().invoke({"messages": [HumanMessage("go"), AIMessage(tool_calls=calls)]})
+    paid, refused = state["messages"][2:]
+    assert (RUNS, paid.text, refused.outcome.kind) == (["a"], "paid a", "limit")
+
+
+def test_of_a_turn_that_stops_what_was_done_is_not_called_skipped() -> None:
+    RUNS.clear()
+
+    @tool(idempotent=True)
+    def look() -> str:
+        """Look, and fail the second time."""
+        RUNS.append("look")
+        if RUNS.count("look") > 1:
+            raise ValueError("no")
+        return "seen"
+
+    class Forgetful(MemoryJournal):
+        """Could not write down that something was looked at."""
+
+        async def finish(self, key: CallKey, answer: ToolMessage) -> None:
+            if key.tool == "pay":
+                await super().finish(key, answer)
+
+    node = ToolNode([look, pay], journal=Forgetful(), sequential=True, stop_on_failure=True)
+    calls: list[dict[str, Any]] = [
+        {"id": "c1", "name": "look", "args": {}},
+        {"id": "c2", "name": "pay", "args": {"to": "a"}},
+    ]
+    turn = [AIMessage(id="m", tool_calls=calls)]
+    assert [node.invoke(turn)[1].text for _ in range(2)] == ["paid a"] * 2
+    assert RUNS == ["look", "a", "look"]
+
+
+class _Keeping:
+    """A journal of somebody's that keeps no more than a text."""
+
+    def __init__(self, known: Any) -> None:
+        self.known = known
+
+    async def recall(self, key: CallKey) -> ToolMessage | None:
+        known: ToolMessage | None = self.known
+        return known
+
+    async def begin(self, key: CallKey) -> None:
+        raise AssertionError
+
+    async def finish(self, key: CallKey, answer: ToolMessage) -> None:
+        raise AssertionError
+
+
+@pytest.mark.parametrize("status", ["success", "error"])
+def test_an_answer_is_an_answer_whatever_the_journal_kept_of_it(status: Any) -> None:
+    RUNS.clear()
+    kept = ToolMessage("kept", tool_call_id="other", name="another", status=status)
+    (answer,) = ToolNode([pay], journal=_Keeping(kept)).invoke(_turn()["messages"])
+    assert (RUNS, answer.text, answer.status, answer.outcome.status) == ([], "kept", status, status)
+    assert (answer.tool_call_id, answer.name) == ("c1", "pay")
+
+
+def test_what_is_no_answer_keeps_the_call_from_running() -> None:
+    RUNS.clear()
+    (answer,) = ToolNode([pay], journal=_Keeping({"content": "kept"})).invoke(_turn()["messages"])
+    assert (RUNS, answer.outcome.kind) == ([], "internal")
+
+
+# Which call it is
+
+
+def _payload(user: str, to: str = "a") -> list[dict[str, Any]]:
+    call = {"id": "call_0", "type": "function", "function": {"name": "pay", "arguments": json.dumps({"to": to})}}
+    return [{"role": "user", "content": user}, {"role": "assistant", "content": None, "tool_calls": [call]}]
+
+
+def test_calls_of_payloads_without_ids_are_told_apart_by_what_was_said_before() -> None:
+    RUNS.clear()
+    node = ToolNode([pay], journal=MemoryJournal())
+    first = _payload("I am Ann")
+    for messages in (first, first, _payload("I am Bob"), [*first, *node.invoke(first), *_payload("once more")]):
+        node.invoke(messages)
+    assert RUNS == ["a"] * 3
+
+
+def test_a_turn_without_ids_that_is_answered_in_part_is_the_same_turn() -> None:
+    keys: list[str] = []
+
+    @tool
+    def keep(number: int, ctx: ToolContext) -> str:
+        """Keep the key."""
+        keys.append(ctx.idempotency_key)
+        return "kept"
+
+    calls = [{"id": f"c{n}", "name": "keep", "args": {"number": n}} for n in range(2)]
+    turn = AIMessage(tool_calls=calls)
+    ToolNode([keep]).invoke([HumanMessage("go"), turn])
+    ToolNode([keep]).invoke([HumanMessage("go"), turn, ToolMessage("kept", tool_call_id="c0")])
+    assert len(set(keys)) == 2
+    assert keys[1] == keys[2]
+
+
+def test_a_middleware_that_changes_the_arguments_each_time_makes_no_other_call() -> None:
+    RUNS.clear()
+    count = itertools.count()
+
+    def stamp(request: ToolCallRequest, run: Run) -> ToolMessage:
+        return run(request.override(args={"to": f"a{next(count)}"}))
+
+    node = ToolNode([pay], journal=MemoryJournal(), middleware=[stamp])
+    assert [node.invoke(_turn())["messages"][0].text for _ in range(2)] == ["paid a0"] * 2
+    assert RUNS == ["a0"]
+
+
+def test_what_a_middleware_runs_with_several_arguments_is_several_calls() -> None:
+    keys: list[tuple[str, str]] = []
+
+    @tool(idempotent=True)
+    def put(to: str, ctx: ToolContext) -> str:
+        """Put something."""
+        keys.append((to, ctx.idempotency_key))
+        return f"put {to}"
+
+    def fan_out(request: ToolCallRequest, run: Run) -> str:
+        return " ".join(run(request.override(args={"to": to})).text for to in ("b", "c", "b"))
+
+    node = ToolNode([put], journal=MemoryJournal(), middleware=[fan_out])
+    turn = [AIMessage(id="m", tool_calls=[{"id": "c", "name": "put", "args": {"to": "a"}}])]
+    assert [node.invoke(turn)[0].text for _ in range(2)] == ["put b put c put b"] * 2
+    assert [to for to, _ in keys] == ["b", "c", "b"]
+    assert len(set(keys)) == 2
+
+
+def test_a_middleware_that_tries_again_does_not_only_hear_the_journal() -> None:
+    runs: list[int] = []
+
+    @tool(retry=None)
+    def flaky() -> str:
+        """Fail once."""
+        runs.append(1)
+        if len(runs) == 1:
+            raise ToolException("busy", retryable=True)
+        return "fine"
+
+    def persistent(request: ToolCallRequest, run: Run) -> ToolMessage:
+        answer = run(request)
+        return run(request) if answer.status == "error" else answer
+
+    node = ToolNode([flaky], journal=MemoryJournal(), middleware=[persistent])
+    turn = [AIMessage(id="m", tool_calls=[{"id": "c", "name": "flaky", "args": {}}])]
+    assert [node.invoke(turn)[0].text for _ in range(2)] == ["fine"] * 2
+    assert len(runs) == 2

@@ -101,14 +101,14 @@ def classify(call: Call, error: BaseException) -> Outcome:
     if advice := advice_on(call, error, is_authors=is_authors):
         text = followed_by(text, advice)
     if is_authors:
-        is_retryable = all(map(_says_that_nothing_happened, causes))
+        is_retryable = all(_says_that_nothing_happened(cause, call) for cause in causes)
         return Outcome(kind=kind, text=text, error=error, error_id=new_error_id(), retryable=is_retryable)
     return _unexpected(kind, text, error)
 
 
-def _says_that_nothing_happened(cause: BaseException) -> bool:
+def _says_that_nothing_happened(cause: BaseException, call: Call) -> bool:
     """Whether the tool's author says so; what another call that the body made let out is about that call alone."""
-    return isinstance(cause, ToolException) and cause.retryable and not was_let_out(cause)
+    return isinstance(cause, ToolException) and cause.retryable and not was_let_out(cause, to=call)
 
 
 def timed_out(call: Call, late: OutOfTime) -> Outcome:

@@ -97,6 +97,15 @@ def test_a_call_that_a_fatal_exception_cut_off_keeps_its_node_from_running_again
     assert ran == ["pay", "fail"]
 
 
+@pytest.mark.parametrize("options", [{"read_only": True}, {"idempotent": True}, {}])
+def test_beside_a_journal_only_what_failed_is_run_again(options: dict[str, Any]) -> None:
+    busy = ToolException("busy", retryable=True)
+    node = ToolNode([pay, failing(busy, retry=None, **options)], handle_tool_errors=False, journal=MemoryJournal())
+    with pytest.raises(ToolException):
+        run(node, "pay", "fail")
+    assert ran == ["pay", "fail", "fail", "fail"]
+
+
 def test_beside_a_journal_a_failure_that_may_have_happened_goes_up_at_once() -> None:
     node = ToolNode([pay, failing(ValueError("no"))], handle_tool_errors=False, journal=MemoryJournal())
     with pytest.raises(ValueError, match="no"):
@@ -142,6 +151,17 @@ def test_the_word_that_nothing_happened_holds_for_the_call_that_it_came_out_of(i
     assert ran.count("settle") == 1
     assert (answer.outcome.attempts, answer.outcome.retryable) == (1, False)
     assert answer.text.startswith("busy")
+
+
+def test_a_tool_is_another_one_than_that_which_it_wraps_under_its_name() -> None:
+    @tool("tell", retry=AGAIN)
+    def wrapped() -> str:
+        """Pay, and tell somebody."""
+        ran.append("pay")
+        return str(tell.invoke({}))
+
+    ToolNode([wrapped]).invoke([AIMessage(tool_calls=[{"id": "c", "name": "tell", "args": {}}])])
+    assert ran == ["pay"]
 
 
 def test_an_author_may_give_his_own_word() -> None:
