@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
+from difflib import get_close_matches
 from typing import Final
+
+from pydantic import ValidationError
 
 from surehand.calls.call import Call
 from surehand.errors import ProcessDied
@@ -13,6 +18,12 @@ __all__ = ["BROKEN_OFF", "IN_DOUBT", "advice_on"]
 
 IN_DOUBT: Final = "The request may have been sent before that, so it may have happened: find out before you call again."
 BROKEN_OFF: Final = "It may have happened in part: find out before you call again."
+_NEAR: Final = 0.7
+"""How alike two texts must be for one to have been meant by the other."""
+_MAX_READ: Final = 4_000
+"""The most characters of an exception in which a value is looked for."""
+_BETWEEN: Final = re.compile(r"""["'`,;:()\[\]{}\n]| or | and """)
+_WORD: Final = re.compile(r"\w[\w.+-]*\w")
 _UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
 
@@ -26,7 +37,48 @@ def advice_on(call: Call, error: BaseException, *, is_authors: bool = False) -> 
             asks for a wait that the retry policy does not grant.
     """
     doubt = "" if is_authors or call.tool is None or call.tool.may_run_twice else _doubt(error)
-    return " ".join(filter(None, (doubt, _wish(call, error, is_authors=is_authors))))
+    correction = "" if is_authors else _correction(call, error)
+    return " ".join(filter(None, (doubt, _wish(call, error, is_authors=is_authors), correction)))
+
+
+def _correction(call: Call, error: BaseException) -> str:
+    """That other arguments may help, where the exception is of the kind that complains of a value.
+
+    Weak models read an exception as the last word; with this sentence they call again.
+    """
+    if not call.values or not isinstance(error, ValueError | LookupError) or _is_about_data(error):
+        return ""
+    near = _near_value(call, error)
+    meant = f"Did you mean {near!r}? " if near else ""
+    return f"{meant}Call {call.name} again, with the arguments corrected as the error says."
+
+
+def _is_about_data(error: BaseException) -> bool:
+    """Whether the exception complains of what was read or made on the way, and not of an argument."""
+    return isinstance(error, UnicodeError | json.JSONDecodeError | ValidationError)
+
+
+def _near_value(call: Call, error: BaseException) -> str | None:
+    """What the exception names and the model may have meant by a text that it sent; None where nothing is near."""
+    try:
+        named = call.turn.redactor(call).text(str(error)[:_MAX_READ])
+    except Exception:  # noqa: BLE001 - the exception's own code
+        return None
+    sent = {value for value in call.values.values() if isinstance(value, str)}
+    for value in sent:
+        known = [name for name in _names_in(named) if name not in sent]
+        if near := get_close_matches(value, known, n=1, cutoff=_NEAR):
+            return near[0]
+        alike = [name for name in known if name.casefold() == value.casefold()]
+        if alike:
+            return alike[0]
+    return None
+
+
+def _names_in(text: str) -> list[str]:
+    """What a text lists or quotes, and its words."""
+    listed = [name.strip(" .") for name in _BETWEEN.split(text)]
+    return [*listed, *_WORD.findall(text)]
 
 
 def _doubt(error: BaseException) -> str:

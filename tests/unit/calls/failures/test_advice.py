@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from surehand import AIMessage, RetryPolicy, ToolException, ToolMessage, ToolNode, tool
@@ -83,3 +85,64 @@ def test_never_is_said() -> None:
     assert told(ToolException("closed", retryable=True, retry_after=float("inf"))) == (
         "closed. The service asks not to be called again."
     )
+
+
+# -- other arguments -------------------------------------------------------------------------------------------------
+
+
+def told_of(error: BaseException, **arguments: object) -> str:
+    """What the model reads of a failure of a call with arguments, without the error id."""
+
+    @tool
+    def paint(colour: str, coats: int = 1) -> None:
+        """Paint it."""
+        raise error
+
+    message = AIMessage(tool_calls=[{"id": "c", "name": "paint", "args": arguments}])
+    answer: ToolMessage = ToolNode([paint]).invoke([message])[-1]
+    assert answer.outcome is not None
+    return answer.text.removesuffix(f" [error {answer.outcome.error_id}]")
+
+
+AGAIN = "Call paint again, with the arguments corrected as the error says."
+
+
+@pytest.mark.parametrize(
+    ("sent", "error", "near"),
+    [
+        ("dark blue", ValueError("unknown colour 'dark blue'; known are dark_blue, light_blue"), "dark_blue"),
+        ("Munchen", KeyError("no 'Munchen', only: München, Berlin"), "München"),
+        ("BLUE", ValueError("must be one of ['red', 'blue']"), "blue"),
+        ("feature_login", LookupError("Branches: feature-login, main."), "feature-login"),
+        ("Q-3", ValueError("The quarter must be one of Q1, Q2, Q3 or Q4; got 'Q-3'."), "Q3"),
+    ],
+)
+def test_a_value_that_may_have_been_meant_is_named(sent: str, error: Exception, near: str) -> None:
+    assert told_of(error, colour=sent).endswith(f"Did you mean {near!r}? {AGAIN}")
+
+
+def test_an_exception_that_complains_of_a_value_asks_for_another_call() -> None:
+    assert told_of(ValueError("no such colour"), colour="octarine") == f"ValueError: no such colour. {AGAIN}"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("blue is sold out"),
+        UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte"),
+        json.JSONDecodeError("Expecting value", "<html>", 0),
+        ToolException("blue is sold out"),
+        PermissionError("not yours"),
+    ],
+)
+def test_other_failures_ask_for_nothing(error: Exception) -> None:
+    assert "again" not in told_of(error, colour="blu")
+
+
+def test_a_secret_is_not_what_was_meant() -> None:
+    text = told_of(ValueError("bad key 'sk-live-4f9aK2mQ8vX1bZ7c'"), colour="sk-live-4f9aK2mQ8vX1bZ7")
+    assert "4f9aK2mQ8vX1bZ7c" not in text
+
+
+def test_a_call_without_arguments_has_none_to_correct() -> None:
+    assert told(ValueError("closed")) == "ValueError: closed"
