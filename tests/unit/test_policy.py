@@ -185,6 +185,19 @@ def test_an_option_that_makes_no_sense_is_refused(fields: dict[str, Any]) -> Non
         ToolOptions(**fields)
 
 
+async def never_awaited(_: Any) -> bool:
+    return False
+
+
+@pytest.mark.parametrize(
+    ("policy", "option"),
+    [(ToolOptions, "requires_approval"), (ToolOptions, "exclusive"), (RetryPolicy, "retry_on")],
+)
+def test_a_rule_whose_answer_nobody_would_await_is_refused(policy: Any, option: str) -> None:
+    with pytest.raises(OptionError, match=r"Write it without async\.$"):
+        policy(**{option: never_awaited})
+
+
 def test_stronger_options_win_and_none_is_a_choice_of_its_own() -> None:
     strong, weak = ToolOptions(timeout=None), ToolOptions(timeout=3.0, exclusive=True)
 

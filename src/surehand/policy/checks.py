@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeGuard, TypeVar
 
+from surehand.callables import is_async_callable
 from surehand.errors import OptionError
 
 __all__ = [
     "are_exceptions",
     "check_function",
     "check_methods",
+    "check_plain_function",
     "count",
     "count_or_none",
     "flag",
@@ -156,6 +158,18 @@ def check_function(option: str, value: object) -> None:
     """
     if value is not None and not callable(value):
         raise OptionError(option=option, value=value, expected="a function or None")
+
+
+def check_plain_function(option: str, value: object, *, expected: str) -> None:
+    """Refuse what cannot be called, or gives a coroutine, which nobody awaits and which would be taken for a yes.
+
+    Raises:
+        OptionError: The value cannot be called, or is asynchronous.
+    """
+    if not is_function(value):
+        raise OptionError(option=option, value=value, expected=expected)
+    if is_async_callable(value):
+        raise OptionError(option=option, value=value, expected=expected, remedy="Write it without async.")
 
 
 def check_methods(option: str, value: object, *names: str) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from surehand.errors import OptionError
 from surehand.policy.breaker import CircuitBreaker
-from surehand.policy.checks import count_or_none, flag, seconds_or_none, text
+from surehand.policy.checks import check_plain_function, count_or_none, flag, seconds_or_none, text
 from surehand.policy.error_rules import ErrorRule, check_error_rule
 from surehand.policy.rate import RateLimit
 from surehand.policy.retry import RetryPolicy
@@ -77,12 +77,8 @@ class ToolOptions:
         for name in ("idempotent", "read_only", "destructive", "repeat_guard"):
             if not isinstance(getattr(self, name), Unset):
                 flag(name, getattr(self, name))
-        if not isinstance(self.requires_approval, bool | Unset) and not callable(self.requires_approval):
-            raise OptionError(
-                option="requires_approval",
-                value=self.requires_approval,
-                expected="True, False or a function of the arguments",
-            )
+        for name in ("exclusive", "requires_approval"):
+            _check_rule(name, getattr(self, name))
         if not isinstance(self.handle_tool_errors, Unset):
             check_error_rule(self.handle_tool_errors)
 
@@ -95,10 +91,6 @@ class ToolOptions:
             raise OptionError(option="isolation", value=self.isolation, expected="'thread' or 'process'")
         if not isinstance(self.group, Unset) and self.group is not None:
             text("group", self.group)
-        if not isinstance(self.exclusive, bool | Unset) and not callable(self.exclusive):
-            raise OptionError(
-                option="exclusive", value=self.exclusive, expected="True, False or a function of the arguments"
-            )
 
     def over(self, *weaker: ToolOptions) -> ToolOptions:
         """These options, with what they leave unset taken from the first of the weaker ones that sets it."""
@@ -110,6 +102,12 @@ class ToolOptions:
             for field in fields(self)
         }
         return replace(self, **chosen)
+
+
+def _check_rule(option: str, rule: object) -> None:
+    if isinstance(rule, bool | Unset):
+        return
+    check_plain_function(option, rule, expected="True, False or a function of the arguments")
 
 
 DEFAULT_OPTIONS: Final = ToolOptions(

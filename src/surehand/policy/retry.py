@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from surehand.errors import OptionError
-from surehand.policy.checks import are_exceptions, count, flag, is_function, seconds, seconds_or_none
+from surehand.policy.checks import are_exceptions, check_plain_function, count, flag, seconds, seconds_or_none
 from surehand.policy.transient import is_transient, retry_after_of
 
 __all__ = ["RetryOn", "RetryPolicy"]
@@ -16,6 +16,7 @@ __all__ = ["RetryOn", "RetryPolicy"]
 RetryOn: TypeAlias = type[Exception] | tuple[type[Exception], ...] | Callable[[Exception], bool]
 """Which exceptions a policy retries."""
 
+_RETRY_ON: Final = "an exception type, a tuple of them, a function of the exception or None"
 _NEVER: Final = float("inf")
 
 
@@ -57,12 +58,8 @@ class RetryPolicy:
         _check_factor(self.backoff_factor)
         for name in ("jitter", "transient"):
             flag(name, getattr(self, name))
-        if self.retry_on is not None and not are_exceptions(self.retry_on) and not is_function(self.retry_on):
-            raise OptionError(
-                option="retry_on",
-                value=self.retry_on,
-                expected="an exception type, a tuple of them, a function of the exception or None",
-            )
+        if self.retry_on is not None and not are_exceptions(self.retry_on):
+            check_plain_function("retry_on", self.retry_on, expected=_RETRY_ON)
 
     def delay(self, attempt: int, *, after: float | None = None) -> float:
         """Seconds to wait after the given failed attempt (from 1).
