@@ -79,6 +79,8 @@ class _Siblings(Generic[T]):
         # No Exception leaves a job: the group's own rule would cancel all others, also those that cannot be stopped.
         async with asyncio.TaskGroup() as group:
             for position in range(len(self._jobs)):
+                if self._failures:  # a loop may start its tasks at once, and one before has failed already
+                    break
                 self._tasks.append(group.create_task(self._one(position)))
         if self._failures:
             raise self._first_failure()
@@ -96,17 +98,19 @@ class _Siblings(Generic[T]):
             # to let it through would end the whole run without a word.
             if task.cancelling():
                 raise
-            self._fail(position, _cancelled_itself(job.node), error)
+            self._fail(position, _cancelled_itself(job.node), task, error)
         except Exception as error:  # noqa: BLE001 - the nodes are the host's code; it gets out when all have ended
-            self._fail(position, error)
+            self._fail(position, error, task)
         finally:
             self._running.discard(position)
 
-    def _fail(self, position: int, error: Exception, cause: BaseException | None = None) -> None:
+    def _fail(
+        self, position: int, error: Exception, own: asyncio.Task[Any], cause: BaseException | None = None
+    ) -> None:
         if cause is not None:
             error.__cause__ = cause
         # A node that was asked to stop may fail while it does: that is not why the step fails, and must not hide it.
-        if self._tasks[position].cancelling():
+        if own.cancelling():
             self._consequences[position] = error
             return
         self._failures[position] = error

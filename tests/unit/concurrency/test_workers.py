@@ -304,3 +304,23 @@ def test_many_callers_without_loops_wait_their_turn_and_the_clock_starts_with_th
     for caller in callers:
         caller.join()
     assert done == [True] * 100
+
+
+def test_a_body_that_is_given_up_while_it_waits_for_others_makes_no_room_for_one_too_many() -> None:
+    workers, release, waits, begun = Workers(max_working=1), threading.Event(), threading.Event(), threading.Event()
+
+    def body() -> None:
+        with workers.waiting(), workers.waiting():  # a synchronous door inside of another
+            waits.set()
+            release.wait(5)
+
+    outer = _job(body)
+    workers.start(outer)
+    assert waits.wait(5)
+    workers.abandon(outer)
+    hanging = _hang(workers, release)
+    workers.start(_job(begun.set))
+    assert not begun.wait(0.05)
+    workers.abandon(hanging)
+    assert begun.wait(5)
+    release.set()

@@ -77,6 +77,25 @@ def test_async_and_sync_nodes_run_beside_one_another(door: str) -> None:
     assert through(door, graph_of(a=wait_for_it, b=say).compile())["log"] == ["async", "sync"]
 
 
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="loops start no task at once")
+def test_on_a_loop_that_starts_tasks_at_once_no_node_runs_after_one_has_failed() -> None:
+    ran: list[str] = []
+
+    async def fail(state: State) -> dict[str, Any]:
+        raise LookupError("gone")
+
+    async def work(state: State) -> dict[str, Any]:
+        ran.append("work")
+        return {"log": ["worked"]}
+
+    with asyncio.Runner() as runner:
+        runner.get_loop().set_task_factory(getattr(asyncio, "eager_task_factory"))  # noqa: B009 - not there in 3.11
+        assert runner.run(graph_of(a=work, b=work).compile().ainvoke({}))["log"] == ["worked"] * 2
+        with pytest.raises(LookupError, match="gone"):
+            runner.run(graph_of(a=fail, b=work).compile().ainvoke({}))
+    assert ran == ["work"] * 2
+
+
 @both_doors
 def test_updates_are_applied_in_the_order_of_the_nodes_whatever_ends_first(door: str) -> None:
     def taking(seconds: float, word: str) -> Any:
