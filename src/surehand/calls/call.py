@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import takewhile
@@ -16,7 +17,7 @@ from surehand.calls.redaction import Redactor, secret_texts
 from surehand.calls.results import Rendered, Renderers, ResultShelf
 from surehand.calls.table import RegisteredTool, ToolTable
 from surehand.calls.watch import Alarm
-from surehand.concurrency import SYSTEM_CLOCK, Clock, Held, RateWindow, Slots
+from surehand.concurrency import SYSTEM_CLOCK, Clock, RateWindow, Slots
 from surehand.control import Command
 from surehand.events import Listener
 from surehand.freeze import freeze
@@ -30,6 +31,9 @@ __all__ = ["Approve", "Call", "CallGuard", "Host", "Turn", "timeout_of"]
 
 Approve = Callable[[str, Mapping[str, Any]], bool | str | Awaitable[bool | str]]
 """Asked with a tool's name and its typed arguments: True runs the call, False or a text (the reason) denies it."""
+
+GiveBack = Callable[[], object]
+"""Gives back what a call keeps from others, such as a place; it neither waits nor raises."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,14 +115,32 @@ class Turn:
     """Whether a tool of this name was there before in the conversation; None where nobody knows."""
     shared: dict[Any, Any] = field(default_factory=dict[Any, Any])
     """What middlewares keep for the length of the turn."""
-    held: dict[int, Held] = field(default_factory=dict[int, Held])
-    """The places that calls hold, by position."""
+    held: dict[int, list[GiveBack]] = field(default_factory=dict[int, "list[GiveBack]"])
+    """What calls keep from others while they run, by position: how it is given back."""
     reads: dict[int, Reads] = field(default_factory=dict[int, Reads])
     """What calls have read from the store, by position: secrets among it stay out of the words about a failure."""
 
     def may_retry(self) -> bool:
         """Whether one more retry is left in this turn; it is taken then."""
         return self.retries is None or self.retries.take()
+
+    @contextmanager
+    def holding(self, position: int, give_back: GiveBack) -> Generator[None]:
+        """Entered while a call keeps something from others, which is given back once: at the end, or by ``let_go``."""
+        held = self.held.setdefault(position, [])
+        held.append(give_back)
+        try:
+            yield
+        finally:
+            if give_back in held:
+                held.remove(give_back)
+                give_back()
+
+    def let_go(self, position: int) -> None:
+        """Give back what a call keeps from others: it goes on, and nobody knows for how long."""
+        held = self.held.get(position, [])
+        while held:
+            held.pop()()
 
     @cached_property
     def cut_off_by(self) -> str | None:

@@ -116,7 +116,8 @@ class _Chain:
             yield
             return
         places: asyncio.Semaphore = call.turn.shared.setdefault(_PLACES, asyncio.Semaphore(_MAX_WAITING))
-        async with places:
+        await places.acquire()
+        with call.turn.holding(call.position, places.release):
             self._has_place = True
             try:
                 yield
@@ -247,6 +248,7 @@ class _Level:
             thread_id=turn.thread_id,
             shared=turn.shared,
             came_with_command=lambda: bool(self._ends) and self._ends[-1].command is not None,
+            holding=partial(turn.holding, call.position),
         )
 
     def _requested(self, request: object) -> Call:

@@ -119,7 +119,9 @@ def validate(call: Call) -> Call:
         valid = typed(call, tool)
     except InvalidArguments as error:
         return failed(call, FailureKind.INVALID_ARGUMENTS, error.for_model(), error=error)
-    except Exception as error:  # noqa: BLE001 - a validator is the host's code and may raise anything
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a validator is the host's code and may raise anything
         return internal(call, f"The arguments of {call.name!r} could not be checked", error)
     return call._replace(values=valid.values, repairs=call.repairs + valid.repairs)
 

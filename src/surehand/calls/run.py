@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -124,16 +125,16 @@ async def run_turn(calls: Sequence[Call]) -> Answers:
             ended; or what the host calls fatal, when the others have ended or were cancelled. ``tool_messages`` on it
             holds the answers of the whole turn; ``may_run_again`` on it says whether running the turn once more would
             repeat no effect.
-        asyncio.CancelledError: The caller was cancelled. ``tool_messages`` on it holds the answers so far; every call
-            without one is closed as cancelled.
+        asyncio.CancelledError: The caller was cancelled; or what is meant for the program, such as Ctrl-C.
+            ``tool_messages`` on it holds the answers so far; every call without one is closed as cancelled.
     """
     if not calls:
         return Answers(messages=[])
     floor = _Floor(calls)
     try:
         await floor.run()
-    except asyncio.CancelledError as error:
-        error.tool_messages = floor.closed()  # type: ignore[attr-defined]  # evidence for whoever goes on
+    except BaseException as error:
+        attach(error, tool_messages=floor.closed())  # evidence for whoever goes on
         raise
     answered = floor.answered()
     _raise_first(answered)
@@ -154,8 +155,8 @@ class _Floor:
         self._turn = calls[0].turn
         self._ended: dict[int, Call] = {}
         """Calls by position, as far as they have come."""
-        self._tasks: dict[int, asyncio.Task[None]] = {}
-        """What is running, by position."""
+        self._tasks: dict[int, asyncio.Task[None] | None] = {}
+        """What is running, by position; None for one that is just being started."""
         self._wake_at = 0
         self._waiter: asyncio.Future[None] | None = None
         self._broken: BaseException | None = None
@@ -167,20 +168,18 @@ class _Floor:
         self._turn.lose = self._lose
 
     async def run(self) -> None:
-        """Run all calls, in groups of those that may go side by side."""
+        """Run all calls; whatever ends the turn before its time, none of them goes on unattended."""
         try:
             await self._run_groups()
-        except asyncio.CancelledError:
-            await self._cancel_all()
+        except BaseException as error:
+            if not isinstance(error, GeneratorExit) or error is self._broken:  # where we are closed, nothing may wait
+                await self._cancel_all()
             raise
         finally:
-            if self._broken is not None:
-                await self._cancel_all()
             self._rest()
-            if self._broken is not None:
-                raise self._broken
 
     async def _run_groups(self) -> None:
+        """Run all calls, in groups of those that may go side by side."""
         for group in _groups(self._calls):
             await self._run_group(group)
             if self._is_closing:
@@ -210,14 +209,17 @@ class _Floor:
         return [call.message for call in self.answered() if call.message is not None]
 
     async def _take_up(self, call: Call) -> None:
+        self._ended[call.position] = call  # whatever happens, it has begun
         self._ended[call.position] = call = begin(call)
         if call.message is not None:
             return
         if self._turn.is_inline:
             self._ended[call.position] = await finish(call)
         else:
+            self._tasks[call.position] = None
             task = asyncio.get_running_loop().create_task(self._finish(call))
-            self._tasks[call.position] = task
+            if call.position in self._tasks:  # a loop may start its tasks at once, and this one may have ended
+                self._tasks[call.position] = task
 
     async def _finish(self, call: Call) -> None:
         try:
@@ -242,8 +244,11 @@ class _Floor:
             self._patience.cancel()
 
     def _has_ended(self, call: Call) -> None:
-        if self._tasks.pop(call.position, None) is None:
-            return  # it was answered before
+        if call.position in self._tasks:  # else it was answered before
+            del self._tasks[call.position]
+            self._answer(call)
+
+    def _answer(self, call: Call) -> None:
         self._ended[call.position] = call
         if call.is_fatal and not self._is_closing:
             self._close()
@@ -251,16 +256,18 @@ class _Floor:
 
     def _lose(self, call: Call) -> None:
         """Answer a call whose body goes on though it was cancelled; its task is waited for no longer."""
-        task = self._tasks.get(call.position)
-        if task is None:
-            return
-        _lost.add(task)
-        task.add_done_callback(_lost.discard)
-        held = self._turn.held.pop(call.position, None)
-        if held is not None:
-            held.release()
-        self._turn.lost.add(call.position)
-        self._has_ended(ended_late(call))
+        if call.position in self._tasks:
+            self._leave(call.position)
+            self._answer(ended_late(call))
+
+    def _leave(self, position: int) -> None:
+        """Leave a call behind that does not end, without what it keeps from others."""
+        task = self._tasks.pop(position)
+        if task is not None:
+            _lost.add(task)
+            task.add_done_callback(_lost.discard)
+        self._turn.lost.add(position)
+        self._turn.let_go(position)
 
     def _must_stop(self, call: Call) -> bool:
         """Whether no further call is run, in a turn that runs one after another."""
@@ -280,9 +287,15 @@ class _Floor:
     async def _until(self, left: int) -> None:
         """Wait until at most so many calls are running."""
         while len(self._tasks) > left and self._broken is None:
-            self._wake_at = left
-            self._waiter = asyncio.get_running_loop().create_future()
-            await self._waiter
+            await self._woken(at=left)
+        if self._broken is not None:
+            raise self._broken
+
+    async def _woken(self, *, at: int) -> None:
+        """Wait until so few calls are running, or something else is to be looked at."""
+        self._wake_at = at
+        self._waiter = asyncio.get_running_loop().create_future()
+        await self._waiter
 
     def _wake(self, *, at_once: bool = False) -> None:
         is_due = at_once or len(self._tasks) <= self._wake_at
@@ -291,24 +304,26 @@ class _Floor:
 
     def _close(self) -> None:
         """Cancel what is running; a body that swallows it is waited for a little, and not longer."""
+        if self._is_closing:
+            return
         self._is_closing = True
         for task in self._tasks.values():
-            task.cancel()
-        self._patience = self._turn.host.clock.call_later(CLEANUP_SECONDS, self._give_up)
+            if task is not None:
+                task.cancel()
+        if self._tasks:
+            self._patience = self._turn.host.clock.call_later(CLEANUP_SECONDS, self._give_up)
 
     def _give_up(self) -> None:
-        for position, task in list(self._tasks.items()):
-            _lost.add(task)
-            task.add_done_callback(_lost.discard)
-            self._tasks.pop(position)
-            self._turn.lost.add(position)
+        for position in list(self._tasks):
+            self._leave(position)
         self._wake()
 
     async def _cancel_all(self) -> None:
+        """Cancel what is running and wait for its end: the wait is short, also for those who cancel again and again."""
         self._close()
-        self._broken, broken = None, self._broken
-        await self._until(0)
-        self._broken = broken
+        while self._tasks:
+            with suppress(asyncio.CancelledError):
+                await self._woken(at=0)
 
     def _closed(self, call: Call) -> Call:
         """The call with an answer, whatever happened to it."""
@@ -317,7 +332,8 @@ class _Floor:
             named: ToolCall = {"id": call.id, "name": call.name, "args": call.raw, "type": "tool_call"}
             return call._replace(message=close_call(named, kind=FailureKind.CANCELLED, text=_NOT_BEGUN))
         if done.message is None:
-            done = self._ended[call.position] = ended_as(done, FailureKind.CANCELLED, _CANCELLED)
+            text = _CANCELLED if done.tool is not None else _NOT_BEGUN
+            done = self._ended[call.position] = ended_as(done, FailureKind.CANCELLED, text)
         return done
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextlib import suppress
 from typing import Any, Literal
 
 import pytest
 
 from support.conversations import Conversation
+from support.turns import turn
 from surehand import ModelRetry, ToolException, ToolNode, tool
 from surehand.calls import ToolTable
 from surehand.calls.breakers import Breakers
@@ -287,3 +289,35 @@ def test_a_cancelled_probe_leaves_the_breaker_usable() -> None:
     is_down = False
     asyncio.run(probe())
     assert conversation.turn(("quote", {"number": 3})) == ["fine"]
+
+
+def test_a_probe_that_swallows_the_end_of_its_turn_does_not_keep_the_breaker_half_open() -> None:
+    clock, over = FakeClock(autojump=None), asyncio.Event()
+
+    @tool(circuit_breaker=CircuitBreaker(failures=1, cooldown=5), timeout=None)
+    async def quote(kind: Literal["fails", "hangs", "works"]) -> str:
+        """Get a quote."""
+        if kind == "fails":
+            raise ValueError("down")
+        while kind == "hangs" and not over.is_set():
+            with suppress(asyncio.CancelledError):
+                await over.wait()
+        return "42"
+
+    node = ToolNode([quote], clock=clock)
+
+    async def main() -> str:
+        await node.ainvoke([turn(("quote", {"kind": "fails"}))])
+        clock.advance(6)
+        probe = asyncio.ensure_future(node.ainvoke([turn(("quote", {"kind": "hangs"}))]))
+        await asyncio.sleep(0.01)
+        probe.cancel()
+        await asyncio.sleep(0.01)
+        clock.advance(2)
+        with pytest.raises(asyncio.CancelledError):
+            await probe
+        (answer,) = await node.ainvoke([turn(("quote", {"kind": "works"}))])
+        over.set()
+        return str(answer.content)
+
+    assert asyncio.run(main()) == "42"

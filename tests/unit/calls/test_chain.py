@@ -7,6 +7,7 @@ import contextvars
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -26,7 +27,7 @@ from surehand import (
 )
 from surehand.concurrency import workers
 from surehand.events import CallFinished, CallStarted
-from surehand.testing import record_events
+from surehand.testing import FakeClock, record_events
 
 variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="unset")
 
@@ -724,6 +725,26 @@ def test_a_journal_answers_inside_of_the_middlewares() -> None:
 
     assert [answer_of(node, messages, run_async).content for _ in range(2)] == ["sent!", "sent!"]
     assert ran == [2]
+
+
+def test_bodies_that_swallow_the_end_of_their_time_keep_no_call_out_of_a_synchronous_middleware() -> None:
+    over = asyncio.Event()
+
+    @tool(timeout=10)
+    async def stubborn() -> str:
+        """Go on whatever happens."""
+        while not over.is_set():
+            with suppress(asyncio.CancelledError):
+                await over.wait()
+        return "late"
+
+    async def main() -> list[ToolMessage]:
+        node = ToolNode([stubborn], middleware=[lambda request, run: run(request)], clock=FakeClock())
+        answers: list[ToolMessage] = await asyncio.wait_for(node.ainvoke([turn(*["stubborn"] * 70)]), 20)
+        over.set()
+        return answers
+
+    assert {answer.outcome and answer.outcome.kind for answer in asyncio.run(main())} == {"timeout"}
 
 
 def test_calls_of_a_turn_share_a_dict() -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import inspect
+import sys
 import threading
-from typing import Any
+from collections.abc import Coroutine
+from typing import Annotated, Any, TypeVar
 
 import pytest
+from pydantic import AfterValidator
 
 from surehand import AIMessage, Command, HumanMessage, ToolException, ToolMessage, ToolNode, check_transcript, tool
 from surehand.events import CallFinished, CallProgressed, CallRetried, CallStarted, Event, LateResult
@@ -15,11 +19,19 @@ from surehand.policy import RetryPolicy
 from surehand.spec import ToolContext
 from surehand.testing import FakeClock, faults
 
+T = TypeVar("T")
+
 variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="unset")
 
 
 def _turn(*names: str) -> AIMessage:
     return AIMessage(tool_calls=[{"id": f"c{i}", "name": name, "args": {}} for i, name in enumerate(names)])
+
+
+def _on(error: BaseException) -> list[ToolMessage]:
+    """The answers that an exception carries."""
+    answers: list[ToolMessage] = vars(error)["tool_messages"]
+    return answers
 
 
 @tool
@@ -109,6 +121,55 @@ def test_system_exit_in_a_tool_is_that_calls_failure() -> None:
     assert "SystemExit" in answer.content
 
 
+@pytest.mark.parametrize("error", [SystemExit(3), asyncio.CancelledError(), GeneratorExit()])
+def test_whatever_a_validator_raises_costs_its_own_call_only(error: BaseException) -> None:
+    def check(value: int) -> int:
+        raise error
+
+    @tool
+    def checked(number: Annotated[int, AfterValidator(check)]) -> str:
+        """Take a number."""
+        return "never"
+
+    message = AIMessage(tool_calls=[
+        {"id": "c0", "name": "quick", "args": {}},
+        {"id": "c1", "name": "checked", "args": {"number": 1}},
+    ])  # fmt: skip
+    answers = ToolNode([quick, checked]).invoke([message])
+    assert [answer.outcome.kind for answer in answers] == [None, "internal"]
+
+
+def test_what_ends_the_program_while_calls_are_taken_up_leaves_none_of_them_running() -> None:
+    begun, events = asyncio.Event(), list[Event]()
+    ended: list[str] = []
+
+    @tool
+    async def wait() -> str:
+        """Wait, and say how that ended."""
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("cancelled")
+        return "never"
+
+    def interrupt(event: Event) -> None:
+        events.append(event)
+        if isinstance(event, CallStarted) and begun.is_set():
+            begun.clear()
+            raise KeyboardInterrupt
+
+    async def main() -> None:
+        with pytest.raises(KeyboardInterrupt) as caught:
+            await ToolNode([wait, quick], listener=interrupt).ainvoke([_turn("wait", *["quick"] * 200)])
+        assert [answer.tool_call_id for answer in _on(caught.value)] == [f"c{number}" for number in range(201)]
+        assert ended == ["cancelled"]
+
+    asyncio.run(main())
+    started, finished = ([e.call_id for e in events if type(e) is kind] for kind in (CallStarted, CallFinished))
+    assert sorted(started) == sorted(finished)
+
+
 def test_of_several_exceptions_the_first_in_call_order_comes_out() -> None:
     @tool
     async def late() -> str:
@@ -163,6 +224,25 @@ def test_the_result_of_a_given_up_body_is_announced_and_goes_nowhere() -> None:
     assert announced.wait(5)
     assert answer.outcome.kind == "timeout"
     assert [getattr(event, "value", None) for event in late] == ["late"]
+
+
+def test_what_a_given_up_body_hands_back_to_be_awaited_is_closed() -> None:
+    announced, hang = threading.Event(), faults.hang()
+    coroutines: list[Coroutine[Any, Any, None]] = []
+
+    def work() -> Any:
+        """Hand back a coroutine."""
+        coroutines.append(asyncio.sleep(0))
+        return coroutines[0]
+
+    def listener(event: Event) -> None:
+        if isinstance(event, LateResult):
+            announced.set()
+
+    ToolNode([hang.on(tool(work))], listener=listener, clock=FakeClock()).invoke([_turn("work")])
+    hang.release()
+    assert announced.wait(5)
+    assert inspect.getcoroutinestate(coroutines[0]) == inspect.CORO_CLOSED
 
 
 def test_the_clock_of_a_timeout_starts_when_the_body_has_a_thread() -> None:
@@ -366,6 +446,74 @@ def test_every_started_call_has_one_finish_also_when_the_caller_is_cancelled() -
     asyncio.run(main())
     for kind in (CallStarted, CallFinished):
         assert sorted(event.call_id for event in events if type(event) is kind) == ["c0", "c1", "c2"]
+
+
+def test_who_is_cancelled_again_and_again_still_waits_for_bodies_that_clean_up() -> None:
+    events: list[Event] = []
+    cleaned: list[str] = []
+
+    @tool
+    async def tidy() -> str:
+        """Take a while to clean up."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0.05)
+            cleaned.append("cleaned")
+        return "never"
+
+    async def main() -> list[str]:
+        task = asyncio.ensure_future(ToolNode([tidy], listener=events.append).ainvoke([_turn("tidy", "tidy")]))
+        for _ in range(3):
+            await asyncio.sleep(0.01)
+            task.cancel()
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await task
+        assert len(_on(caught.value)) == 2
+        return list(cleaned)
+
+    assert asyncio.run(main()) == ["cleaned", "cleaned"]
+    assert [type(event) for event in events].count(CallFinished) == 2
+
+
+def _on_eager_loop(main: Coroutine[Any, Any, T]) -> T:
+    with asyncio.Runner() as runner:
+        runner.get_loop().set_task_factory(getattr(asyncio, "eager_task_factory"))  # noqa: B009 - not there in 3.11
+        return runner.run(main)
+
+
+eager = pytest.mark.skipif(sys.version_info < (3, 12), reason="loops start no task at once")
+
+
+@eager
+def test_a_loop_that_starts_tasks_at_once_is_a_loop_like_others() -> None:
+    events: list[Event] = []
+
+    async def main() -> list[ToolMessage]:
+        node = ToolNode([quick, where], listener=events.append)
+        return await asyncio.wait_for(node.ainvoke([_turn("quick", "where", "nobody", "quick")]), 5)
+
+    answers = _on_eager_loop(main())
+    assert [answer.tool_call_id for answer in answers] == ["c0", "c1", "c2", "c3"]
+    assert [type(event) for event in events].count(CallFinished) == 4
+
+
+@eager
+def test_on_such_a_loop_a_fatal_exception_keeps_those_after_it_from_running() -> None:
+    @tool
+    async def break_off() -> str:
+        """Fail at once."""
+        raise LookupError("gone")
+
+    async def main() -> list[ToolMessage]:
+        with pytest.raises(LookupError) as caught:
+            await ToolNode([forever, break_off, quick], fatal=LookupError).ainvoke(
+                [_turn("forever", "break_off", "quick")]
+            )
+        return _on(caught.value)
+
+    answers = _on_eager_loop(main())
+    assert [answer.outcome and answer.outcome.kind for answer in answers] == ["cancelled", "exception", "cancelled"]
 
 
 def test_an_exception_that_refuses_to_carry_the_answers_comes_out_all_the_same() -> None:

@@ -7,6 +7,7 @@ import threading
 import time
 import tracemalloc
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -210,6 +211,34 @@ def test_a_cancelled_turn_leaves_all_places_free() -> None:
 
     assert asyncio.run(main()) == "done"
     assert room.peak == 1
+
+
+def test_a_body_that_swallows_the_end_of_its_turn_holds_no_place_for_those_after_it() -> None:
+    clock = FakeClock()
+
+    @tool(concurrency=1)
+    async def work(*, hangs: bool) -> str:
+        """Perhaps go on whatever happens."""
+        while hangs:
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(10)
+            hangs = not over.is_set()
+        return "done"
+
+    node = ToolNode([work], clock=clock)
+
+    async def main() -> str:
+        hanging = asyncio.ensure_future(node.ainvoke([turn(("work", {"hangs": True}))]))
+        await asyncio.sleep(0.01)
+        hanging.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await hanging
+        (answer,) = await asyncio.wait_for(node.ainvoke([turn(("work", {"hangs": False}))]), 5)
+        over.set()
+        return str(answer.content)
+
+    over = asyncio.Event()
+    assert asyncio.run(main()) == "done"
 
 
 # --- things for one call alone

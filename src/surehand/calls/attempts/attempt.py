@@ -65,6 +65,8 @@ class _Stay:
     """Of the attempt that is running, from 1; 0 for a call that its tool's circuit breaker did not let through."""
     errors: list[str] = field(default_factory=list[str])
     """What the attempts before failed with."""
+    outcome: Outcome | None = None
+    """How it ended; None before, and where it is cancelled."""
 
     @property
     def is_lost(self) -> bool:
@@ -73,15 +75,17 @@ class _Stay:
 
     async def run(self) -> Call:
         """The call as it ended."""
-        outcome: Outcome | None = None
-        try:
+        if self.call.turn.host.breakers is None:
+            return self._as_ended(await self._until_final())
+        with self.call.turn.holding(self.call.position, self._tell_breaker):
             ended = self._as_ended(await self._until_final())
-            outcome = ended.outcome
-        finally:
-            breakers = self.call.turn.host.breakers
-            if breakers is not None and self.number and not self.is_lost:
-                breakers.ended(self.tool, outcome)
+            self.outcome = ended.outcome
         return ended
+
+    def _tell_breaker(self) -> None:
+        breakers = self.call.turn.host.breakers
+        if breakers is not None and self.number:
+            breakers.ended(self.tool, self.outcome)
 
     def _now(self) -> float:
         return self.call.turn.host.clock.now()
@@ -140,8 +144,7 @@ class _Stay:
         if self.call.turn.lose is None:  # whoever called the tool directly waits for it alone
             return
         ended = self._as_ended(_Ended(failure=_in_words(self.call, late, signs)))
-        if self.call.turn.host.breakers is not None:
-            self.call.turn.host.breakers.ended(self.tool, ended.outcome)
+        self.outcome = ended.outcome
         self.call.turn.lose(ended)
 
     def _unless_lost(self, ended: _Ended, *, error: BaseException | None = None) -> _Ended:

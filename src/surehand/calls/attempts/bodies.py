@@ -148,6 +148,7 @@ async def _finished(value: Any, signs: Signs, watch: Watch | None, lose: Lose) -
     if watch is None or task is None:
         return await _awaited(value, signs)
     if watch.is_expired:  # in the moment in which the function handed back what is to be awaited
+        _drop(value)
         raise watch.out_of_time(is_still_running=False)
     before = task.cancelling()
     watch.tells(partial(_cancel, task, watch, lose))
@@ -235,7 +236,14 @@ def _nowhere(_: Job[Any]) -> None:
     """Deliver nothing; replaced before the job starts."""
 
 
+def _drop(value: Any) -> None:
+    """Close a coroutine that nobody will await."""
+    if inspect.iscoroutine(value):
+        value.close()
+
+
 def _announce_late(call: Call, job: Job[Any]) -> None:
+    _drop(job.result)
     announce(call, LateResult, value=job.result, error=job.error)
 
 

@@ -61,9 +61,5 @@ async def in_place(call: Call, places: Places) -> AsyncGenerator[None]:
         await held.take()
     else:
         await window.wait(held)
-    call.turn.held[call.position] = held
-    try:
+    with call.turn.holding(call.position, held.release):
         yield
-    finally:
-        call.turn.held.pop(call.position, None)
-        held.release()

@@ -16,7 +16,8 @@ or cannot be read into one that runs.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
@@ -29,6 +30,14 @@ from surehand.shapes import is_object
 from surehand.spec import ToolSpec
 
 __all__ = ["AsyncRun", "Middleware", "Run", "ToolCallMiddleware", "ToolCallRequest", "as_middleware", "same_call"]
+
+
+@contextmanager
+def _until_end(give_back: Callable[[], object]) -> Generator[None]:
+    try:
+        yield
+    finally:
+        give_back()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,6 +64,9 @@ class ToolCallRequest:
     """For whatever belongs to this turn: the same dict for all its calls, and gone with it."""
     came_with_command: Callable[[], bool] = field(default=lambda: False, repr=False)
     """Whether what ``run`` gave last came with a ``Command`` for the graph, which no copy of the answer repeats."""
+    holding: Callable[[Callable[[], object]], AbstractContextManager[None]] = field(default=_until_end, repr=False)
+    """To be entered around ``run`` with a function that frees those who wait for this call: it is called once, at the
+    end, or where the call is answered although its body swallows its cancellation and goes on."""
 
     def override(self, *, args: Any = UNSET, tool_call: Mapping[str, Any] | None = None) -> ToolCallRequest:
         """The same request with other arguments; ``run`` checks them as if the model had sent them.

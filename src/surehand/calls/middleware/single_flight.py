@@ -66,6 +66,8 @@ class SingleFlight:
                 raise flight.error
             if flight.answer is not None:
                 return _shared(flight.answer, flight.call_id, request) or await run(request)
+            if flights.get(key) is flight:  # it is answered, and its body goes on: nobody knows for how long
+                return await run(request)
         return await _flown(flights, key, request, run)
 
     def __repr__(self) -> str:
@@ -82,15 +84,15 @@ async def _written(flights: _Flights, request: ToolCallRequest, run: AsyncRun) -
 
 async def _flown(flights: _Flights, key: tuple[str, str], request: ToolCallRequest, run: AsyncRun) -> ToolMessage:
     flight = flights[key] = _Flight(request.tool_call["id"])
-    try:
-        answer = flight.answer = await run(request)
-    except Exception as error:
-        flight.error = error
-        raise
-    finally:
-        if flight.answer is None and flight.error is None and flights.get(key) is flight:
-            del flights[key]
-        flight.landed.set()
+    with request.holding(flight.landed.set):
+        try:
+            answer = flight.answer = await run(request)
+        except Exception as error:
+            flight.error = error
+            raise
+        finally:
+            if flight.answer is None and flight.error is None and flights.get(key) is flight:
+                del flights[key]
     return answer
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextlib import suppress
 from typing import Annotated, Any
 
 import pytest
@@ -20,6 +21,7 @@ from surehand import (
     ToolReturn,
     tool,
 )
+from surehand.testing import FakeClock
 
 
 class Place:
@@ -188,6 +190,27 @@ def test_where_one_that_waits_is_cancelled_the_others_are_not() -> None:
     node = ToolNode([look], middleware=[impatient, SingleFlight()])
     answers = run_async(node, [turn("look", "look", "look")])
     assert [answer.content for answer in answers] == ["seen", "gave up", "seen"]
+
+
+def test_where_the_one_that_runs_swallows_the_end_of_its_time_the_others_run_by_themselves() -> None:
+    over, runs = asyncio.Event(), list[int]()
+
+    @tool(read_only=True, timeout=10)
+    async def stubborn() -> str:
+        """Hang the first time, whatever happens."""
+        runs.append(len(runs))
+        while runs[-1] == 0 and not over.is_set():
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(10)
+        return "fine"
+
+    async def main() -> list[ToolMessage]:
+        node = flying(stubborn, clock=FakeClock())
+        answers: list[ToolMessage] = await asyncio.wait_for(node.ainvoke([turn(*["stubborn"] * 3)]), 5)
+        over.set()
+        return answers
+
+    assert [answer.outcome and answer.outcome.kind for answer in asyncio.run(main())] == ["timeout", None, None]
 
 
 def test_cancelling_the_turn_cancels_all_of_them() -> None:
