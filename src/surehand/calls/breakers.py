@@ -22,8 +22,6 @@ __all__ = ["Breakers"]
 
 _FAILURES: Final = frozenset({FailureKind.TOOL_ERROR, FailureKind.EXCEPTION, FailureKind.TIMEOUT})
 """What is the tool's own failure: not the model's mistake, no refusal, no cancellation, no fault of our wiring."""
-_ROUNDING: Final = 1e-6
-"""Seconds by which a start that is computed from a duration may be off."""
 
 _Verdict: TypeAlias = Literal["success", "failure"] | None
 """What the end of a call says about its tool; None where it says nothing, as a cancellation."""
@@ -74,8 +72,14 @@ class Breakers:
             breaker.probe_at = now
             return True
 
-    def ended(self, tool: RegisteredTool, outcome: Outcome | None) -> None:
-        """Take in how a call ended that was let through; None where it ended without having run."""
+    def ended(self, tool: RegisteredTool, outcome: Outcome | None, *, began: float | None = None) -> None:
+        """Take in how a call ended that was let through.
+
+        Args:
+            tool: The tool.
+            outcome: How it ended; None where it ended without having run.
+            began: When it began, after it was let through; None for just now.
+        """
         policy = tool.options.circuit_breaker
         if not isinstance(policy, CircuitBreaker):
             return
@@ -84,9 +88,8 @@ class Breakers:
             now = self._clock.now()
             breaker = self._breakers.get(tool.spec.name)
             if breaker is not None and breaker.opened_at is not None:
-                began = now - (0.0 if outcome is None else outcome.duration_s)
                 # A call that began while the breaker was closed may end when it is half-open: it is not the probe.
-                if breaker.probe_at is not None and began >= breaker.probe_at - _ROUNDING:
+                if breaker.probe_at is not None and (now if began is None else began) >= breaker.probe_at:
                     self._take_probe(tool.spec.name, breaker, verdict, now)
             elif verdict == "failure":
                 self._take_failure(breaker or _Breaker(policy=policy), tool.spec.name, now)

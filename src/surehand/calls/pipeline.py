@@ -23,6 +23,7 @@ finished call, the next thing to do is to call again. So what ``guard`` refuses 
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -38,7 +39,7 @@ from surehand.calls.chain import run_through
 from surehand.calls.failures import failed, internal
 from surehand.calls.table import ToolTable
 from surehand.calls.typed import typed
-from surehand.concurrency import run_in_thread
+from surehand.concurrency import is_cancelled_from_outside, run_in_thread
 from surehand.errors import InvalidArguments, MalformedArguments, shown
 from surehand.events import CallFinished, CallStarted
 from surehand.grammar import parse_arguments
@@ -132,6 +133,10 @@ async def authorise(call: Call) -> Call:
         if not _needs_approval(call):
             return call
         verdict = await _verdict(call)
+    except asyncio.CancelledError as error:  # the approver's own: of the call itself nothing has begun
+        if is_cancelled_from_outside():
+            raise
+        return internal(call, f"Whether {call.name!r} may run could not be decided", error)
     except Exception as error:  # noqa: BLE001 - the host's rule or its approver failed: the call must not run
         return internal(call, f"Whether {call.name!r} may run could not be decided", error)
     if verdict is True:

@@ -107,25 +107,25 @@ def test_a_probe_that_says_nothing_makes_room_for_another(outcome: Outcome | Non
     assert breakers.admits(quote) is not True
 
 
-@pytest.mark.parametrize("outcome", [FINE, FAILED])
-def test_a_call_that_began_before_it_opened_is_not_the_probe(outcome: Outcome) -> None:
+@pytest.mark.parametrize("outcome", [FINE, FAILED, None])
+def test_a_call_that_began_before_it_opened_is_not_the_probe(outcome: Outcome | None) -> None:
     breakers, clock, quote = opened()
+    before = clock.now()
     clock.advance(6)
     breakers.admits(quote)
-    early = Outcome(kind=outcome.kind, error=outcome.error, duration_s=7)
-    breakers.ended(quote, early)
+    breakers.ended(quote, outcome, began=before)
     assert breakers.admits(quote) is not True
     breakers.ended(quote, FINE)
     assert breakers.admits(quote) is True
 
 
-def test_the_probe_is_known_by_its_duration_in_spite_of_rounding() -> None:
+def test_a_probe_is_known_by_its_start() -> None:
     breakers, clock, quote = opened()
     clock.advance(5.1)
     breakers.admits(quote)
     began = clock.now()
     clock.advance(0.2)
-    breakers.ended(quote, Outcome(duration_s=clock.now() - began))
+    breakers.ended(quote, FINE, began=began)
     assert [breakers.admits(quote) for _ in range(2)] == [True] * 2
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from contextlib import suppress
 from typing import Any
@@ -187,9 +188,10 @@ def test_the_host_decides_about_a_call_that_needs_approval(verdict: Any, content
     assert asked == [("wire", {"amount": 5})]
 
 
-def test_an_approver_that_fails_keeps_the_call_from_running() -> None:
+@pytest.mark.parametrize("error", [ConnectionError, asyncio.CancelledError])
+def test_an_approver_that_fails_keeps_the_call_from_running(error: type[BaseException]) -> None:
     def approve(name: str, arguments: Any) -> bool:
-        raise ConnectionError
+        raise error
 
     (answer,) = ToolNode([wire], approve=approve).invoke([_call("wire", {"amount": 5})])
     assert answer.outcome.kind == "internal"

@@ -85,7 +85,7 @@ class _Stay:
     def _tell_breaker(self) -> None:
         breakers = self.call.turn.host.breakers
         if breakers is not None and self.number:
-            breakers.ended(self.tool, self.outcome)
+            breakers.ended(self.tool, self.outcome, began=self.started)
 
     def _now(self) -> float:
         return self.call.turn.host.clock.now()
@@ -110,9 +110,9 @@ class _Stay:
     async def _let_through(self) -> _Ended:
         """One attempt, unless it is the first and the tool's circuit breaker is open."""
         if self.started is None:
-            self.started = self._now()
             breakers = self.call.turn.host.breakers
             verdict = True if breakers is None else breakers.admits(self.tool)
+            self.started = self._now()  # not before it was let through: a probe is known by its start
             if verdict is not True:
                 return _Ended(failure=Outcome(kind=FailureKind.LIMIT, text=verdict))
         self.number += 1
