@@ -65,6 +65,9 @@ _OPENINGS: Final[tuple[tuple[str, FailureKind], ...]] = (
 _MAX_DEPTH: Final = 50
 """How deep the spelling of numbers is looked at."""
 _ERROR_ID: Final = re.compile(r" ?\[error [0-9a-f]{8}\]")
+_FAILED: Final = re.compile(_ERROR_ID.pattern + r"(?:\Z|\n- | Its output until then: )")
+"""Where the id of an error stands in our words. Anywhere else a result may quote one, and is no failure for that: taken
+for one, a call that had its effect could have it again unasked."""
 
 _NEVER_RAN: Final = frozenset(
     {
@@ -248,7 +251,7 @@ def _kind_told(answer: ToolMessage) -> FailureKind | None:
     for opening, kind in _OPENINGS:
         if text.startswith(opening):
             return kind
-    return FailureKind.EXCEPTION if answer.status == "error" or _ERROR_ID.search(text) else None
+    return FailureKind.EXCEPTION if answer.status == "error" or _FAILED.search(_without_note(text)) else None
 
 
 def result_of(content: str | Sequence[str | dict[str, Any]]) -> str:
@@ -262,8 +265,12 @@ def result_of(content: str | Sequence[str | dict[str, Any]]) -> str:
 
 
 def _plain(text: str) -> str:
+    return _ERROR_ID.sub("", _without_note(text)).rstrip()
+
+
+def _without_note(text: str) -> str:
     own, mark, _ = text.rpartition(NOTE)
-    return _ERROR_ID.sub("", own if mark else text).rstrip()
+    return (own if mark else text).rstrip()
 
 
 def _is_note(block: str | dict[str, Any]) -> bool:

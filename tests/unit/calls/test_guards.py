@@ -361,6 +361,20 @@ def test_a_call_that_a_middleware_ran_twice_is_guarded_too() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
+def test_a_result_that_quotes_an_error_of_ours_is_no_failure(form: Form) -> None:
+    @tool
+    def forward() -> str:
+        """Forward a mail."""
+        ran.append("mail")
+        return "Forwarded: 'it broke [error 0123abcd], please help'"
+
+    conversation = Conversation(ToolNode([forward]), form)
+    conversation.turn(("forward", {}))
+    (answer,) = conversation.turn(("forward", {}))
+    assert answer.startswith(REPEATED)
+
+
+@pytest.mark.parametrize("form", FORMS)
 def test_a_call_that_was_skipped_because_of_another_runs_when_it_comes_again(form: Form) -> None:
     conversation = Conversation(ToolNode([fail, send], sequential=True, stop_on_failure=True), form)
     conversation.turn(("fail", {"x": 1}), SEND)
