@@ -7,7 +7,7 @@
     guard     limits of the run; is it going round in circles?
     recall    has this very call been answered before?
     authorise a human's approval where it is needed
-    register  the journal is told that the call starts
+    register  the journal is told that the call starts; unless it was started elsewhere meanwhile
     attempt   places -> time -> run -> classify -> retry?
     render    value -> text or content blocks
     answer    one tool message with the call's id
@@ -190,9 +190,13 @@ def _may_be_tried_again(recalled: Call) -> bool:
 
 
 async def register(call: Call) -> Call:
-    """Tell the journal that the call's body is about to start."""
+    """Tell the journal that the call's body is about to start, unless it has begun before.
+
+    It is asked right before it is told: while a human thinks, another run of the same turn may have begun the call.
+    """
+    call = await recall(call)
     journal = call.turn.host.journal
-    if journal is None:
+    if journal is None or call.outcome is not None:
         return call
     try:
         await journal.begin(call.key)
@@ -220,7 +224,8 @@ async def record(call: Call) -> None:
 PREPARE: Final[tuple[Step, ...]] = (gate, resolve, parse, validate)
 """The steps that never wait."""
 PERFORM: Final[tuple[WaitingStep, ...]] = (authorise, register, attempt)
-"""The steps that may wait, after ``recall``, which no refusal leaves out."""
+"""The steps that may wait; ``recall`` is the beginning of ``register``, and comes before all of them where they or
+``guard`` may refuse the call."""
 _REFUSALS: Final = frozenset({FailureKind.LIMIT, FailureKind.SKIPPED})
 """What ``guard`` ends calls with."""
 
@@ -246,6 +251,10 @@ def _may_be_known(call: Call) -> bool:
     return call.turn.host.journal is not None and call.outcome is not None and call.outcome.kind in _REFUSALS
 
 
+def _may_be_refused(call: Call) -> bool:
+    return call.outcome is not None or (call.tool is not None and call.tool.options.requires_approval is not False)
+
+
 def end(call: Call) -> Call:
     """Tell whoever listens that the call was answered."""
     outcome = call.outcome or Outcome()
@@ -257,7 +266,7 @@ def end(call: Call) -> Call:
 async def perform(call: Call) -> Call:
     """Run a call that is ready, to its answer; an exception of the host's own objects is an answer too."""
     try:
-        call = await recall(call)
+        call = await recall(call) if _may_be_refused(call) else call
         for step in PERFORM:
             if call.outcome is not None:
                 break

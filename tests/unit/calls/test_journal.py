@@ -21,6 +21,7 @@ from surehand import (
     MemoryJournal,
     MessagesState,
     RetryPolicy,
+    SingleFlight,
     StateGraph,
     ToolCallRequest,
     ToolContext,
@@ -190,6 +191,24 @@ def test_a_call_that_nobody_approves_is_not_recorded() -> None:
     node = ToolNode([pay], journal=MemoryJournal(), requires_approval=True, approve=approve)
     kinds = [node.invoke(_turn())["messages"][0].outcome.kind for _ in range(2)]
     assert kinds == ["denied", None]
+
+
+@pytest.mark.parametrize("options", [{}, {"requires_approval": True}, {"middleware": [SingleFlight()]}])
+def test_of_several_runs_of_one_turn_at_a_time_one_runs_the_call(options: dict[str, Any]) -> None:
+    RUNS.clear()
+
+    async def approve(*_: object) -> bool:
+        await asyncio.sleep(0.01)
+        return True
+
+    node = ToolNode([pay], journal=MemoryJournal(), approve=approve, **options)
+
+    async def main() -> list[Any]:
+        answers = await asyncio.gather(*(node.ainvoke(_turn()) for _ in range(4)))
+        return [answer["messages"][0].outcome.kind for answer in answers]
+
+    assert asyncio.run(main()).count("unknown_outcome") == 3
+    assert RUNS == ["a"]
 
 
 def test_a_limit_that_is_reached_later_does_not_deny_what_was_done() -> None:
