@@ -9,6 +9,8 @@ from typing import Any, ClassVar, Final, Generic, TypedDict, TypeGuard
 
 from typing_extensions import TypeVar
 
+from surehand.shapes import is_a
+
 __all__ = ["END", "START", "Command", "RunConfig", "Runtime", "Send", "current_runtime", "is_command"]
 
 START: Final = "__start__"
@@ -67,7 +69,7 @@ class Command(Generic[TargetT]):
 
 def is_command(value: object) -> TypeGuard[Command[Any]]:
     """Whether the value is a command (a plain ``isinstance`` leaves a type checker with an unknown parameter)."""
-    return isinstance(value, Command)
+    return is_a(value, Command)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

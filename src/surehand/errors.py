@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from surehand.wording import clipped
@@ -245,6 +245,8 @@ class Complaint:
     """What is wrong, as a sentence without a full stop: ``expected an integer, got the text 'abc'``."""
     rule: str
     """The broken rule's machine-readable name: pydantic's error type, a JSON Schema keyword or ``unknown_argument``."""
+    is_authors: bool = field(default=False, repr=False)
+    """Whether a validator of the schema's author has worded the problem."""
 
     def __str__(self) -> str:
         return f"{self.path}: {self.problem}"

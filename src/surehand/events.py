@@ -71,7 +71,9 @@ class CallRetried(Event):
     error: BaseException = field(repr=False)
 
     def _what(self) -> str:
-        return f"attempt {self.attempt} failed with {type(self.error).__name__}, the next in {self.delay_s:g} s"
+        return (
+            f"attempt {self.attempt} failed with {one_line(type(self.error).__name__)}, the next in {self.delay_s:g} s"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +101,7 @@ class LateResult(Event):
     error: BaseException | None = field(default=None, repr=False)
 
     def _what(self) -> str:
-        end = "" if self.error is None else f" with {type(self.error).__name__}"
+        end = "" if self.error is None else f" with {one_line(type(self.error).__name__)}"
         return f"came to its end{end}, too late"
 
 

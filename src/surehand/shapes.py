@@ -8,27 +8,44 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Final, TypeGuard, cast
+from typing import Any, Final, TypeGuard, TypeVar, cast
 
-__all__ = ["attach", "is_array", "is_object", "is_pair", "is_same", "items_of", "leaf_errors", "mapping_of"]
+__all__ = ["attach", "is_a", "is_array", "is_object", "is_pair", "is_same", "items_of", "leaf_errors", "mapping_of"]
+
+T = TypeVar("T")
 
 _NOTHING: Final[Mapping[str, Any]] = {}
+
+
+def is_a(value: object, kind: type[T]) -> TypeGuard[T]:
+    """Whether the value is one of these."""
+    return _is_instance(value, kind)
 
 
 def is_object(value: object) -> TypeGuard[Mapping[str, Any]]:
     """Whether the value is a mapping."""
     # A dict is nearly always what comes, and to ask the abstract class costs several times as much.
-    return type(value) is dict or isinstance(value, Mapping)
+    return type(value) is dict or _is_instance(value, Mapping)
+
+
+def _is_instance(value: object, kind: type) -> bool:
+    """``isinstance``; what does not let itself be asked, such as a proxy of nothing, is an instance of nothing."""
+    try:
+        return isinstance(value, kind)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - ``__class__`` may be the value's own code
+        return False
 
 
 def is_array(value: object) -> TypeGuard[list[Any]]:
     """Whether the value is a list."""
-    return isinstance(value, list)
+    return _is_instance(value, list)
 
 
 def is_pair(value: object) -> TypeGuard[tuple[Any, Any]]:
     """Whether the value is a tuple of two."""
-    return isinstance(value, tuple) and len(value) == 2  # noqa: PLR2004 - a pair  # pyright: ignore[reportUnknownArgumentType] - only its length counts
+    return is_a(value, tuple) and len(value) == 2  # noqa: PLR2004 - a pair  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType] - only its length counts
 
 
 def mapping_of(value: object) -> Mapping[str, Any]:

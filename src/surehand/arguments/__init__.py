@@ -1,6 +1,6 @@
 """From what a model sent to typed arguments: coercion, validation, complaints."""
 
-from surehand.arguments.complaints import MAX_COMPLAINTS
+from surehand.arguments.complaints import MAX_COMPLAINTS, MAX_PROBLEM
 from surehand.arguments.parsing import parse_arguments
 from surehand.arguments.validation import ValidArguments, validate_arguments
 from surehand.errors import Complaint, InvalidArguments, MalformedArguments
@@ -8,6 +8,7 @@ from surehand.grammar import ParsedArguments
 
 __all__ = [
     "MAX_COMPLAINTS",
+    "MAX_PROBLEM",
     "Complaint",
     "InvalidArguments",
     "MalformedArguments",

@@ -12,12 +12,14 @@ from surehand.errors import Complaint
 from surehand.spec import ArgumentSchema, Problem
 from surehand.wording import clipped
 
-__all__ = ["MAX_COMPLAINTS", "complaints_of", "hint_of", "unresolved"]
+__all__ = ["MAX_COMPLAINTS", "MAX_PROBLEM", "complaints_of", "hint_of", "unresolved"]
 
 MAX_COMPLAINTS: Final = 20
 """The most complaints that are told at once."""
-_MAX_PROBLEM: Final = 500
-"""The most characters of one complaint; a schema's author may write long texts."""
+MAX_PROBLEM: Final = 500
+"""The most characters of one complaint that a model is told; a schema's author may write long texts."""
+_MAX_AUTHORS: Final = 20_000
+"""The most characters of his that are kept: they are to be redacted before they are cut."""
 _MAX_ARGUMENTS: Final = 30
 """The most arguments that a hint lists."""
 
@@ -33,14 +35,21 @@ def complaints_of(
         collected: Names that it does not know either, but takes.
     """
     told = _with_unknown(_merged(problems), list(dropped), list(collected))
-    found = [
-        Complaint(path=json_path(problem.place), problem=clipped(problem.text, _MAX_PROBLEM), rule=problem.rule)
-        for problem in told[:MAX_COMPLAINTS]
-    ]
+    found = [_complaint(problem) for problem in told[:MAX_COMPLAINTS]]
     hidden = len(told) - MAX_COMPLAINTS
     if hidden > 0:
         found.append(Complaint(path="$", problem=f"… and {hidden} more", rule="more"))
     return found
+
+
+def _complaint(problem: Problem) -> Complaint:
+    most = _MAX_AUTHORS if problem.is_authors else MAX_PROBLEM
+    return Complaint(
+        path=json_path(problem.place),
+        problem=clipped(problem.text, most),
+        rule=problem.rule,
+        is_authors=problem.is_authors,
+    )
 
 
 def unresolved(first: Sequence[Problem], second: Sequence[Problem]) -> list[Problem]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import traceback
+from types import TracebackType
 from typing import Any, Final, TypeVar
 
 from surehand.callables import name_of
@@ -80,12 +81,23 @@ def _extra(call: Call) -> dict[str, Any]:
 
 
 def _class_and_place(error: BaseException) -> str:
-    name = type(error).__qualname__
+    name = _class_of(error)
     leaves = leaf_errors(error, limit=_MOST_LEAVES)
     if leaves[0] is not error:  # a group's own class and place say nothing
-        name += f"({', '.join(type(leaf).__qualname__ for leaf in leaves)})"
-    trace = leaves[0].__traceback__ or error.__traceback__
+        name += f"({', '.join(_class_of(leaf) for leaf in leaves)})"
+    trace = _trace_of(leaves[0]) or _trace_of(error)
     if trace is None:
         return name
     frame = traceback.extract_tb(trace, limit=-1)[0]
     return f"{name} at {frame.filename}:{frame.lineno} in {frame.name}"
+
+
+def _class_of(error: BaseException) -> str:
+    """The class's name: one that is made while the program runs may be any text."""
+    return one_line(type(error).__qualname__)
+
+
+def _trace_of(error: BaseException) -> TracebackType | None:
+    # By way of the base class, whatever a subclass does to the attribute.
+    trace: TracebackType | None = vars(BaseException)["__traceback__"].__get__(error)
+    return trace

@@ -14,7 +14,7 @@ from surehand.freeze import thaw
 from surehand.messages import Content, ToolMessage
 from surehand.outcomes import Outcome
 from surehand.policy import DEFAULT_MAX_OUTPUT
-from surehand.shapes import is_array, is_object, is_pair
+from surehand.shapes import is_a, is_array, is_object, is_pair
 
 __all__ = ["ToolReturn", "answer", "keeper", "render"]
 
@@ -69,7 +69,7 @@ def answer(call: Call) -> Call:
         cast("Content", rendered.content),  # a list is invariant: list[dict] is no list[str | dict]
         tool_call_id=call.id,
         name=call.name,
-        status=call.value.status if isinstance(call.value, ToolMessage) else outcome.status,
+        status=call.value.status if is_a(call.value, ToolMessage) else outcome.status,
         artifact=rendered.artifact,
         outcome=outcome if outcome.error is None else replace(outcome, error=None),
     )
@@ -77,9 +77,9 @@ def answer(call: Call) -> Call:
 
 
 def _rendered(call: Call, value: Any, show: _Show) -> Rendered:
-    if isinstance(value, ToolMessage):  # id and name are the call's, whatever the tool wrote there
+    if is_a(value, ToolMessage):  # id and name are the call's, whatever the tool wrote there
         return _with_artifact(show(value.content), value.artifact)
-    if isinstance(value, ToolReturn):
+    if is_a(value, ToolReturn):
         return _with_artifact(show(value.content), value.artifact)
     if call.tool is not None and call.tool.spec.response_format == "content_and_artifact":
         return _from_pair(value, show)

@@ -35,6 +35,7 @@ from surehand.errors import InputError
 from surehand.messages import ToolCall, ToolMessage
 from surehand.outcomes import FailureKind
 from surehand.shapes import is_array, is_object
+from surehand.wording import one_line
 
 __all__ = ["Core", "Recheck", "run_through"]
 
@@ -146,7 +147,9 @@ class _Chain:
     def _refused(self, call: Call) -> Call:
         """The answer to a second run of what may have happened: no exception, so that a loop of attempts ends well."""
         logger.warning(
-            "%s: a middleware ran tool %s again; it may have had its effect, so it was not run", call.id, call.name
+            "%s: a middleware ran tool %s again; it may have had its effect, so it was not run",
+            one_line(call.id),
+            call.name,
         )
         text = "The call was run once and may have had its effect, so it was not run again."
         last = self._last
@@ -283,7 +286,7 @@ class _Level:
         if inspect.iscoroutine(result):
             result.close()
         if result is None and self._ends:
-            logger.error("%s: middleware %s returned no answer; what it ran is answered", self._call.id, name)
+            logger.error("%s: middleware %s returned no answer; what it ran is answered", one_line(self._call.id), name)
             return self._last
         what = "a coroutine" if result is not None else "nothing, and ran nothing"
         raise InputError(

@@ -9,7 +9,7 @@ recalled from a journal may be in another company than when it ran.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from surehand.calls.results import cut_blocks, cut_note, cut_of, is_cut_note, te
 from surehand.control import is_command
 from surehand.messages import Content, Message, ToolMessage
 from surehand.outcomes import Outcome
+from surehand.shapes import is_a
 
 __all__ = ["fair_share", "fit"]
 
@@ -91,7 +92,7 @@ def _cut(call: Call, share: int, budget: int) -> Call:
 def _whole(call: Call, message: ToolMessage, text: str) -> Any:
     """What the artifact of an answer is that nothing was cut from before."""
     value: Any = call.value
-    if isinstance(value, ToolReturn | Message):
+    if is_a(value, ToolReturn) or is_a(value, Message):
         return value.content
     if message.status == "error" or _is_spent(value):
         return text if isinstance(message.content, str) else message.content
@@ -100,4 +101,4 @@ def _whole(call: Call, message: ToolMessage, text: str) -> Any:
 
 def _is_spent(value: object) -> bool:
     """Whether there is nothing in a value that the answer was made of, or nothing any longer."""
-    return value is None or is_command(value) or isinstance(value, Iterator)
+    return value is None or is_command(value) or hasattr(type(value), "__next__")

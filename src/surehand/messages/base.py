@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, Literal, Self, TypeGuard, cast
 
 from surehand.errors import InputError, OptionError
 from surehand.messages.content import Content, text_of
-from surehand.messages.printing import title_lines
+from surehand.messages.printing import brief, title_lines
 from surehand.outcomes import Outcome
 from surehand.shapes import is_same
 
@@ -120,10 +120,15 @@ class Message:
     def _shown(self) -> list[str]:
         """``field=value`` for the content and for every other field that holds something."""
         return [
-            f"{field}={value!r}"
+            f"{field}={self._written(field, value)}"
             for field in self._fields
             if not is_empty(value := getattr(self, field)) or field == "content"
         ]
+
+    def _written(self, field: str, value: Any) -> str:
+        """How a field's value is printed."""
+        del field
+        return repr(value)
 
     def __str__(self) -> str:
         return " ".join(self._shown())
@@ -233,6 +238,9 @@ class ToolMessage(Message):
         hidden = ("status='success'", "outcome=")  # the printed form is what a reader of the conversation needs
         return [part for part in super()._shown() if not part.startswith(hidden)]
 
+    def _written(self, field: str, value: Any) -> str:
+        return brief(value) if field == "artifact" else repr(value)
+
 
 class RemoveMessage(Message):
     """Asks the reducer to remove the message of this id, or everything before it with ``REMOVE_ALL_MESSAGES``.
@@ -296,9 +304,13 @@ def are_messages(items: Iterable[object]) -> TypeGuard[list[Message]]:
     return _kinds.issuperset(map(type, items))
 
 
+_CONTAINERS: Final = frozenset({str, list, dict, tuple})
+
+
 def is_empty(value: object) -> bool:
     """Whether a field holds nothing worth showing or storing; a zero and False are something."""
-    return value is None or (isinstance(value, str | list | dict | tuple) and not value)
+    # The very type is asked: an artifact may be of any class, with code of its own for all that is asked of it.
+    return value is None or (type(value) in _CONTAINERS and not value)
 
 
 _slots: dict[type, tuple[str, ...]] = {}

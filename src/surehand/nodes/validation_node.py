@@ -148,7 +148,10 @@ class ValidationNode:
             valid = typed(call, tool)
             content = tool.spec.schema.dump_json(valid.wire)
         except InvalidArguments as error:
-            outcome = Outcome(kind=FailureKind.INVALID_ARGUMENTS, text=_default_text(error), error=error)
+            text = _default_text(error)
+            if any(complaint.is_authors for complaint in error.complaints):
+                text = call.turn.redactor(call).text(text)
+            outcome = Outcome(kind=FailureKind.INVALID_ARGUMENTS, text=text, error=error)
             return self._refused(call, outcome, sent)
         except Exception as error:  # noqa: BLE001 - a validator or serializer is the host's code and may raise anything
             log_fault(f"{call.id}: the arguments of {call.name!r} could not be checked", error)

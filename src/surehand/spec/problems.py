@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final, cast, get_args
 
 from pydantic import ValidationError
+from pydantic_core.core_schema import ErrorType
 
 from surehand.shapes import is_object
 from surehand.spec.directions import Direction, is_hidden
@@ -91,7 +92,8 @@ _CONSTRAINTS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
 _UNKNOWN: Final = frozenset({"extra_forbidden", "unexpected_keyword_argument", "unexpected_positional_argument"})
 _MISSING: Final = frozenset({"missing", "missing_argument", "missing_keyword_only_argument"})
 _SPOKEN: Final = frozenset({"value_error", "assertion_error"})
-"""Errors whose text is the schema's author's own."""
+"""Errors whose text is the schema's author's own; so is that of every error that pydantic does not have itself."""
+_PYDANTICS: Final = frozenset[str](get_args(ErrorType)) - _SPOKEN
 
 
 def problems_of(
@@ -150,7 +152,8 @@ def _nested(entry: Mapping[str, Any], place: tuple[str | int, ...]) -> list[Prob
     if not hasattr(inner, "raw_errors") or not hasattr(inner, "errors"):
         return []
     return [
-        Problem(place=(*place, *part["loc"]), text=_sentence(part["msg"]), rule=part["type"]) for part in inner.errors()
+        Problem(place=(*place, *part["loc"]), text=_sentence(part["msg"]), rule=part["type"], is_authors=True)
+        for part in inner.errors()
     ]
 
 
@@ -165,7 +168,8 @@ def _problem(
         if node is not None and "null" in node.types and not node.branches and "null" not in expected:
             expected = f"{expected} or null"
         return Problem(place=place, text=f"expected {expected}, got {got}", rule=rule, expected=expected, received=got)
-    return Problem(place=place, text=_text(entry, place, directions, got), rule=rule)
+    is_authors = rule not in _PYDANTICS
+    return Problem(place=place, text=_text(entry, place, directions, got), rule=rule, is_authors=is_authors)
 
 
 def _expected(entry: Mapping[str, Any], node: Direction | None) -> str:

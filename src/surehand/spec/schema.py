@@ -30,6 +30,8 @@ class Problem:
     """What would be right, as a noun with its article, where the problem is a wrong type; else empty."""
     received: str = ""
     """What was given, where ``expected`` is filled."""
+    is_authors: bool = False
+    """Whether the text is that of the schema's author, whose validator may say what no model should read."""
 
 
 class SchemaMismatch(Exception):

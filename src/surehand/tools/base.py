@@ -27,7 +27,7 @@ from surehand.control import RunConfig, current_runtime
 from surehand.errors import ToolCallError, ToolDefinitionError
 from surehand.messages import AIMessage, ToolMessage
 from surehand.policy import ToolOptions, mapping, words
-from surehand.shapes import is_object, is_pair
+from surehand.shapes import is_a, is_object, is_pair
 from surehand.spec import ResponseFormat, ToolSpec, check_tool_name, snake_case, spec_from_function
 from surehand.tools.export import to_anthropic, to_mcp, to_openai
 from surehand.tools.options import OPTION_NAMES, tool_options
@@ -257,7 +257,7 @@ def _result(ended: Call) -> Any:
     if outcome.kind is not None:
         return outcome.text
     value = ended.value
-    if isinstance(value, ToolReturn | ToolMessage):
+    if is_a(value, ToolReturn) or is_a(value, ToolMessage):
         return value.content
     has_artifact = ended.tool is not None and ended.tool.spec.response_format == "content_and_artifact"
     return value[0] if has_artifact and is_pair(value) else value

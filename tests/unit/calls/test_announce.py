@@ -90,3 +90,27 @@ def test_a_fault_is_told_in_full_at_debug_alone(caplog: pytest.LogCaptureFixture
 def test_an_exception_that_was_never_raised_has_no_place(caplog: pytest.LogCaptureFixture) -> None:
     log_fault("something", ValueError(SECRET))
     assert caplog.messages == ["something: ValueError"]
+
+
+def test_a_class_that_is_made_of_any_text_writes_no_line_of_its_own(caplog: pytest.LogCaptureFixture) -> None:
+    log_fault("something", type("A\nERROR: forged", (Exception,), {})())
+    assert caplog.messages == ["something: A\\nERROR: forged"]
+
+
+def test_an_exception_that_hides_its_traceback_has_its_place(caplog: pytest.LogCaptureFixture) -> None:
+    error = _raised(type("Hiding", (Exception,), {"__traceback__": property(lambda _: 1 / 0)})())
+    log_fault("something", error)
+    assert re.fullmatch(r"something: Hiding at .*test_announce.py:\d+ in _raised", caplog.messages[0])
+
+
+@pytest.mark.parametrize("is_run_again", [True, False])
+def test_a_call_id_writes_no_line_of_its_own_where_a_middleware_errs(
+    caplog: pytest.LogCaptureFixture, *, is_run_again: bool
+) -> None:
+    def erring(request: Any, run: Any) -> Any:
+        run(request)
+        return run(request) if is_run_again else None
+
+    _run("fail", call_id="c\nERROR: forged", middleware=[erring])
+    assert len(caplog.messages) > 1
+    assert not [line for line in caplog.messages if "\n" in line]

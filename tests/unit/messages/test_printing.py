@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from typing import Any
+
 import pytest
 
 from surehand.messages import AIMessage, HumanMessage, Message, SystemMessage, ToolMessage
@@ -65,3 +68,22 @@ def test_pretty_print_prints_the_same(capsys: pytest.CaptureFixture[str]) -> Non
     HumanMessage("hi").pretty_print()
 
     assert capsys.readouterr().out == f"{HumanMessage('hi').pretty_repr()}\n"
+
+
+@pytest.mark.parametrize(
+    ("artifact", "text"),
+    [
+        ({"a": [1, True, None, 1.5]}, "{'a': [1, True, None, 1.5]}"),
+        ([object()], "[<object>]"),
+        (ValueError("x"), "<ValueError>"),
+        ([10**5_000], "[<int>]"),
+    ],
+)
+def test_an_artifact_is_printed_in_brief(artifact: Any, text: str) -> None:
+    assert repr(ToolMessage("x", tool_call_id="c", artifact=artifact)).endswith(f"artifact={text})")
+
+
+def test_an_artifact_of_any_size_is_printed_in_brief() -> None:
+    doubled: list[Any] = functools.reduce(lambda inner, _: [inner, inner], range(60), [1])
+    for artifact in ("x" * 1_000_000, list(range(1_000_000)), doubled):
+        assert len(str(ToolMessage("x", tool_call_id="c", artifact=artifact))) < 300

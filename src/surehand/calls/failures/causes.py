@@ -76,5 +76,7 @@ def own_words(error: BaseException) -> str:
     """The exception's own text, whatever stands in it, of bounded length; empty where it has none."""
     try:
         return shorten(str.__str__(str(error)).strip(), DEFAULT_MAX_OUTPUT, advice="")
-    except Exception:  # noqa: BLE001 - the exception's own code
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - the exception's own code, which may also want to end the program
         return ""

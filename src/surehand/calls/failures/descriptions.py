@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from pydantic import ValidationError
 
 from surehand.calls.redaction import Redactor
 from surehand.calls.results import MAX_LISTED, listed, shorten, well_formed, without_links
 from surehand.shapes import leaf_errors
+from surehand.wording import one_line
 
-__all__ = ["MAX_DESCRIPTION", "describe_exception"]
+__all__ = ["MAX_DESCRIPTION", "MAX_READ", "describe_exception"]
 
 MAX_DESCRIPTION: Final = 2_000
 """The most characters of an exception that a model is told."""
@@ -47,7 +48,7 @@ def describe_exception(error: BaseException, redactor: Redactor) -> str:
 
 
 def _described(error: BaseException, redactor: Redactor) -> str:
-    name = type(error).__name__
+    name = one_line(type(error).__name__)
     message = well_formed(without_links(_message(error))).strip()
     if len(message) > MAX_READ:
         message = f"{message[: MAX_READ // 2]} … {message[-MAX_READ // 2 :]}"
@@ -63,8 +64,12 @@ def _message(error: BaseException) -> str:
             return _missing_key(error.args[0])
         if isinstance(error, ValidationError):
             return _without_inputs(error)
+        if _is_of_jsonschema(error):
+            return _without_instance(error)
         return str.__str__(str(error))
-    except Exception:  # noqa: BLE001 - the exception's own code
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - the exception's own code, which may also want to end the program
         return "its message could not be read"
 
 
@@ -73,6 +78,20 @@ def _without_inputs(error: ValidationError) -> str:
     problems = error.errors(include_url=False, include_context=False, include_input=False)
     lines = [f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}".removeprefix(": ") for problem in problems]
     return "\n".join((f"{len(problems)} validation errors for {error.title}", *lines))
+
+
+def _is_of_jsonschema(error: BaseException) -> bool:
+    return type(error).__module__.partition(".")[0] == "jsonschema" and hasattr(error, "json_path")
+
+
+def _without_instance(error: Any) -> str:
+    """The same of ``jsonschema``, whose own text goes on with the whole schema and the whole value."""
+    value, message = repr(error.instance), str(error.message)
+    if message.startswith(value):
+        message = f"the value{message[len(value) :]}"
+    elif message.endswith(value):
+        message = f"{message[: -len(value)]}the value"
+    return f"{error.json_path}: {message}"
 
 
 def _missing_key(key: object) -> str:

@@ -8,47 +8,45 @@ import uuid
 from dataclasses import replace
 from typing import Any, Final
 
+from surehand.arguments import MAX_PROBLEM
 from surehand.calls.call import Call
 from surehand.calls.failures.advice import advice_on
 from surehand.calls.failures.causes import causes_of, has_author_words, kind_of, words_of
+from surehand.calls.failures.descriptions import MAX_READ
 from surehand.calls.failures.let_out import was_let_out
 from surehand.calls.failures.rules import GOVERNED, as_exception, told
 from surehand.calls.redaction import Redactor
-from surehand.calls.results import MAX_LISTED, listed, render_value
+from surehand.calls.results import MAX_LISTED, listed, render_value, shorten
 from surehand.calls.watch import OutOfTime
 from surehand.errors import Complaint, InvalidArguments, ToolException
 from surehand.outcomes import FailureKind, Outcome
 from surehand.policy import UNSET, ErrorRules, Unset
-from surehand.wording import followed_by
+from surehand.wording import clipped, followed_by
 
 __all__ = ["classify", "failed", "governed", "internal", "misfit", "timed_out", "with_partial_output"]
 
 MAX_PARTIAL_OUTPUT: Final = 4_000
 """The most characters of what a failed body had produced that the model is told."""
-_HOSTS_RULES: Final = frozenset({"value_error", "assertion_error"})
-"""What pydantic calls a failure that a validator raised."""
 _ABOUT_ARGUMENTS: Final = frozenset({FailureKind.INVALID_ARGUMENTS, FailureKind.MALFORMED})
 
 
 def failed(call: Call, kind: FailureKind, text: str, *, error: BaseException | None = None) -> Call:
     """The call, ended by what the model did or by a limit: always answered."""
-    if isinstance(error, InvalidArguments) and any(map(_is_hosts_own, error.complaints)):
+    if isinstance(error, InvalidArguments) and any(complaint.is_authors for complaint in error.complaints):
         text = _cleaned(error, call.turn.redactor(call)).for_model()
     return _answered(call, Outcome(kind=kind, text=text, error=error, repairs=call.repairs))
 
 
-def _is_hosts_own(complaint: Complaint) -> bool:
-    """Whether a validator of the host's has worded the complaint: it may say more than how the arguments are wrong."""
-    return complaint.rule.partition(".")[0] in _HOSTS_RULES
-
-
 def _cleaned(error: InvalidArguments, redactor: Redactor) -> InvalidArguments:
-    """The same error, with the host's own words redacted."""
-    complaints = [
-        replace(complaint, problem=redactor.text(complaint.problem)) if _is_hosts_own(complaint) else complaint
-        for complaint in error.complaints
-    ]
+    """The same error, with the words of the host's own validators redacted: they may say more than what is wrong."""
+    complaints = [_cleaned_one(complaint, redactor) for complaint in error.complaints]
     return InvalidArguments(tool=error.tool, complaints=complaints, hint=error.hint)
+
+
+def _cleaned_one(complaint: Complaint, redactor: Redactor) -> Complaint:
+    if not complaint.is_authors:
+        return complaint
+    return replace(complaint, problem=clipped(redactor.text(complaint.problem), MAX_PROBLEM))
 
 
 def _answered(call: Call, outcome: Outcome) -> Call:
@@ -131,9 +129,11 @@ def with_partial_output(call: Call, failure: Outcome, items: list[Any]) -> Outco
     """The failure, with what the body had produced by then; the words of a tool's author stay as they are."""
     if not items or failure.text is None or failure.kind not in {FailureKind.TIMEOUT, FailureKind.EXCEPTION}:
         return failure
-    content = render_value(list(items), max_output=MAX_PARTIAL_OUTPUT).content
+    content = render_value(list(items), max_output=MAX_READ).content
     shown = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
-    return replace(failure, text=f"{failure.text} Its output until then: {call.turn.redactor(call).text(shown)}")
+    # Redacted before it is cut to what is told: half a secret is not known by its value.
+    told_of_it = shorten(call.turn.redactor(call).text(shown), MAX_PARTIAL_OUTPUT, advice="")
+    return replace(failure, text=f"{failure.text} Its output until then: {told_of_it}")
 
 
 def new_error_id() -> str:

@@ -19,6 +19,7 @@ from surehand.calls.results import listed, render_value, shorten
 from surehand.errors import ToolCallError, ToolTimedOut
 from surehand.outcomes import FailureKind, Outcome
 from surehand.policy import DEFAULT_MAX_OUTPUT, ErrorRules, OneRule, Tell, are_exceptions
+from surehand.wording import one_line
 
 __all__ = ["GOVERNED", "as_exception", "attempt_words", "told"]
 
@@ -111,7 +112,7 @@ def _told_so_much(tell: Tell, cause: BaseException, call: Call, outcome: Outcome
         case Tell.VERBATIM:
             return own_words(cause)
         case Tell.CLASS_ONLY:
-            return f"{type(cause).__name__}: its text is not shown. [error {outcome.error_id}]"
+            return f"{one_line(type(cause).__name__)}: its text is not shown. [error {outcome.error_id}]"
         case Tell.REDACTED:
             return call.turn.redactor(call).text(own_words(cause)) if has_author_words(cause) else None
 

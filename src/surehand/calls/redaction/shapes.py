@@ -74,7 +74,10 @@ _NAMES: Final = (
     r"|(?:api|access|account|private|signing|encryption|master|service|shared|client)[_ -]?key"
     r"|shared[_-]?access[_-]?(?:key|signature))"
 )
-_NAME_END: Final = r"(?!s\b|ary|[_-]?(?:count|length|limit|usage|type|budget|policy|names?|ids?)\b)[A-Za-z0-9_-]{0,32}"
+_NAME_END: Final = (
+    r"(?!s\b|ary|[A-Za-z]{0,24}(?:error|exception|fault|failure|notfound)\b"
+    r"|[_-]?(?:count|length|limit|usage|type|budget|policy|names?|ids?)\b)[A-Za-z0-9_-]{0,32}"
+)
 _SCHEME: Final = r"(?:Bearer|Basic|Token|Digest|ApiKey|Key)"
 _QUOTE: Final = r"""(?:\\{0,7}["'])?"""
 """Perhaps a quote, escaped as often as texts are quoted inside of others."""

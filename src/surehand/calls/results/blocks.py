@@ -14,6 +14,7 @@ from surehand.calls.results.rendered import Rendered
 from surehand.calls.results.shelf import Keep
 from surehand.calls.results.strict_json import encode, is_plain
 from surehand.calls.results.text import well_formed
+from surehand.shapes import is_object
 from surehand.wording import NO_OUTPUT
 
 __all__ = ["cut_blocks", "is_typed", "render_blocks", "text_to_count"]
@@ -49,7 +50,12 @@ _COUNTED_BLOCKS: Final = frozenset({"text", "input_text", "json", "search_result
 
 def is_typed(item: Any) -> bool:
     """Whether a list that begins with the item may be one of content blocks: a quick look before the thorough one."""
-    return isinstance(item, Mapping) and item.get("type") in _TYPES
+    try:
+        return is_object(item) and item.get("type") in _TYPES
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - a mapping of any kind, and what it holds, may raise anything when they are asked
+        return False
 
 
 def _is_block(block: object) -> bool:

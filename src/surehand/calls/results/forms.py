@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import datetime as dt
 import math
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import fields as dataclass_fields
 from dataclasses import is_dataclass
@@ -33,6 +34,8 @@ MAX_ITEMS: Final = 10_000
 MAX_BINARY: Final = 30_000
 """The most bytes that are written as base64: what is cut of it is of no use to anybody, and costs as much as text."""
 _FIRST_BYTES: Final = 48
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+"""What no readable text holds."""
 MAX_BITS: Final = 14_000
 """The longest integer that is written in decimal digits: the interpreter converts at most 4,300 of them."""
 
@@ -121,7 +124,7 @@ def _binary(reader: Reader, value: Any, path: Path) -> Any:
         except UnicodeDecodeError:
             pass
         else:
-            if not any(character < " " and character not in "\t\n\r" for character in text):
+            if _CONTROL.search(text) is None:
                 reader.note(path, f"{len(raw):,} bytes were read as UTF-8 text")
                 return text
     if len(raw) > MAX_BINARY and not reader.is_binary_kept:
@@ -212,7 +215,9 @@ def _asked(method: Any, value: Any, options: Mapping[str, Any]) -> Any:
         return NOT_MINE
     try:
         return method(value, **options)
-    except Exception:  # noqa: BLE001 - the value's own code; its fields are read one by one instead
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - the value's own code; its fields are read one by one instead
         return NOT_MINE
 
 
@@ -238,7 +243,9 @@ def _attributes(reader: Reader, value: Any, names: Iterable[str], path: Path) ->
     for name in names:
         try:
             pairs.append((name, getattr(value, name)))
-        except Exception as error:  # noqa: BLE001 - a property of the value's may raise anything
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a property of the value's may raise anything
             reader.note((*path, name), f"reading it raised {type(error).__name__}, null stands for it")
             pairs.append((name, None))
     return reader.mapping(pairs, path)
@@ -303,7 +310,8 @@ def _without_meaning(reader: Reader, value: Any, path: Path) -> Any:
 
 def _own_text(value: Any) -> str | None:
     kind: Any = type(value)
-    if kind.__module__ == "builtins":  # functions, coroutines, modules: their text is an address or a path
+    # The text of functions, coroutines, modules and open files is an address or a path.
+    if kind.__module__ == "builtins" or isinstance(value, IOBase):
         return None
     if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
         return None

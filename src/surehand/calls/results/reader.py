@@ -13,6 +13,7 @@ from typing import Any, Final
 from surehand.calls.results.renderers import Renderer, Renderers
 from surehand.calls.results.strict_json import MAX_VALUES, encode
 from surehand.calls.results.text import well_formed
+from surehand.wording import clipped
 
 __all__ = ["CUT", "MAX_DEPTH", "MAX_NOTES", "NOT_MINE", "Form", "Path", "Reader", "renderer_failed", "type_name"]
 
@@ -20,6 +21,10 @@ MAX_DEPTH: Final = 100
 """How deep a value that is no plain JSON is read; plain JSON may be as deep as the interpreter's stack allows."""
 MAX_NOTES: Final = 20
 """The most notes on one value."""
+_MAX_STEPS: Final = 8
+"""The most steps of a path that a note shows at its start, and as many at its end."""
+_MAX_STEP: Final = 80
+"""The most characters of one step."""
 CUT: Final = "…"
 """Stands for what was not read."""
 _SMALL: Final = 2**63
@@ -45,7 +50,18 @@ class Reader:
         is_binary_kept: Whether bytes are written as base64 in any case, as content blocks need them.
     """
 
-    __slots__ = ("_depth", "_forms", "_left", "_more", "_notes", "_open", "_renderers", "is_binary_kept", "is_cut")
+    __slots__ = (
+        "_depth",
+        "_forms",
+        "_last",
+        "_left",
+        "_more",
+        "_notes",
+        "_open",
+        "_renderers",
+        "is_binary_kept",
+        "is_cut",
+    )
 
     def __init__(
         self, forms: Sequence[Form], *, renderers: Renderers | None = None, is_binary_kept: bool = False
@@ -58,11 +74,16 @@ class Reader:
         self._depth = 0
         self._open: set[int] = set()
         self._notes: list[str] = []
+        self._last: tuple[Path, str] | None = None
         self._more = 0
 
     def note(self, path: Path, what: str) -> None:
         """Keeps a note on the value at the path."""
-        self.remark(f"{_shown_path(path)}: {what}")
+        if len(self._notes) < MAX_NOTES:
+            self.remark(f"{_shown_path(path)}: {what}")
+        elif (path, what) != self._last:  # a value with a hundred thousand of them need not wait for their words
+            self._more += 1
+        self._last = (path, what)
 
     def remark(self, text: str) -> None:
         """Keeps a note on the result as a whole."""
@@ -83,7 +104,7 @@ class Reader:
         return (*self._notes, f"and {self._more} more") if self._more else tuple(self._notes)
 
     def plain(self, value: Any, path: Path, *, without: Renderer | None = None) -> Any:
-        """The value as plain JSON data; never raises an ``Exception``.
+        """The value as plain JSON data; nothing that the value raises gets out but ``KeyboardInterrupt``.
 
         Args:
             value: The value.
@@ -102,7 +123,9 @@ class Reader:
         self._depth += 1
         try:
             return self._form(value, path, without)
-        except Exception as error:  # noqa: BLE001 - any code of the value may run here, and a result is always shown
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - any code of the value may run here, and a result is always shown
             self.note(path, f"reading it raised {type(error).__name__}, only its type is shown")
             return {"type": type_name(type(value))}
         finally:
@@ -124,7 +147,9 @@ class Reader:
             return self._built_in(value, path)
         try:
             shown = render(value)
-        except Exception as error:  # noqa: BLE001 - the host's own code
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - the host's own code
             self.note(path, renderer_failed(error))
             return self._built_in(value, path)
         return self._built_in(value, path) if shown is value else self.plain(shown, path, without=render)
@@ -176,7 +201,7 @@ def _is_scalar(value: Any) -> bool:
     return value is None or kind is str or kind is bool
 
 
-def renderer_failed(error: Exception) -> str:
+def renderer_failed(error: BaseException) -> str:
     """The note on a value whose renderer raised."""
     return f"its renderer raised {type(error).__name__}, it is shown without it"
 
@@ -191,8 +216,15 @@ def type_name(kind: type) -> str:
 
 
 def _shown_path(path: Path) -> str:
-    parts = [
-        f"[{part}]" if isinstance(part, int) else f".{part}" if part.isidentifier() else f"[{part[:80]!r}]"
-        for part in path
-    ]
-    return "$" + "".join(parts)
+    left_out = len(path) - 2 * _MAX_STEPS
+    if left_out <= 0:
+        return "$" + "".join(map(_shown_step, path))
+    head, tail = path[:_MAX_STEPS], path[-_MAX_STEPS:]
+    return f"${''.join(map(_shown_step, head))}…{left_out} more…{''.join(map(_shown_step, tail))}"
+
+
+def _shown_step(step: str | int) -> str:
+    if isinstance(step, int):
+        return f"[{step}]"
+    short = clipped(step, _MAX_STEP)
+    return f".{short}" if short.isidentifier() else f"[{short!r}]"

@@ -44,7 +44,9 @@ def render_value(
     way = _Way(max_output, keep, RENDERERS if renderers is None else renderers)
     try:
         return _rendered(value, way)
-    except Exception as error:  # noqa: BLE001 - the value's own code: even asking for its type may fail
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - the value's own code: even asking for its type may fail
         kind = type_name(type(value))
         note = f"$: reading it raised {type(error).__name__}, only its type is shown"
         return Rendered(encode({"type": kind}), value, True, (note,))
@@ -89,7 +91,9 @@ def _by(render: Renderer, value: Any, way: _Way) -> Rendered:
     """What the host's own function makes of the value, which may be content blocks; the artifact stays the value."""
     try:
         shown = render(value)
-    except Exception as error:  # noqa: BLE001 - the host's own code
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - the host's own code
         rendered = _read(value, way, without=render)
         return rendered._replace(notes=(f"$: {renderer_failed(error)}", *rendered.notes))
     is_same = way.renderers.find(type(shown)) is render

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
+import jsonschema
 import pytest
 from pydantic import BaseModel
 
@@ -126,3 +128,31 @@ class HidingGroup(ExceptionGroup[Exception]):
 )
 def test_a_broken_exception_is_described_all_the_same(error: BaseException) -> None:
     assert ": " in described(error)
+
+
+@pytest.mark.parametrize("raised", [SystemExit, asyncio.CancelledError, BaseException])
+def test_an_exception_that_wants_to_end_the_program_when_it_is_read_is_described(raised: type[BaseException]) -> None:
+    class Ending(Exception):
+        def __str__(self) -> str:
+            raise raised
+
+    assert described(Ending()) == "Ending: its message could not be read"
+
+
+def test_the_name_of_a_class_is_one_line() -> None:
+    assert described(type("A\nB", (Exception,), {})("x")) == "A\\nB: x"
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"minLength": 80}, "$.a: the value is too short"),
+        ({"type": "integer"}, "$.a: the value is not of type 'integer'"),
+        ({"const": "x"}, "$.a: 'x' was expected"),
+        (False, "$: False schema does not allow the value"),
+    ],
+)
+def test_the_value_and_the_schema_that_a_body_checked_it_by_are_not_told(schema: Any, text: str) -> None:
+    with pytest.raises(jsonschema.ValidationError) as caught:
+        jsonschema.validate({"a": "hunter2"}, {"properties": {"a": schema}})
+    assert described(caught.value) == f"ValidationError: {text}"

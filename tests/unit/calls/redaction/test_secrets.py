@@ -1,13 +1,19 @@
 """What must not leave with a word about a call."""
 
+# The decorators of pydantic.v1 have no complete types.
+# pyright: reportUnknownMemberType=false, reportUntypedFunctionDecorator=false
+
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 from uuid import UUID
 
+import pydantic.v1
 import pytest
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel, SecretStr, field_validator
+from pydantic_core import PydanticCustomError
 
 from surehand import (
     AIMessage,
@@ -17,6 +23,7 @@ from surehand import (
     InMemoryStore,
     Store,
     ToolNode,
+    ValidationNode,
     tool,
 )
 from surehand.calls.redaction.secrets import secret_texts
@@ -103,6 +110,71 @@ def test_what_was_injected_and_what_is_secret_stays_out_of_a_failures_words(give
 
     (answer,) = ToolNode([given], store=store).invoke(state, context=Host())["messages"]
     assert answer.content.startswith("ValueError: refused: [redacted], hello there")
+
+
+class OwnRules(BaseModel):
+    """Rules of the host's, in all the ways in which pydantic takes them."""
+
+    by_value: int = 0
+    by_type: int = 0
+
+    @field_validator("by_value")
+    @classmethod
+    def _check(cls, _: int) -> int:
+        raise ValueError(f"{'.' * 470} not in the list of {SECRET}")
+
+    @field_validator("by_type")
+    @classmethod
+    def _look_up(cls, _: int) -> int:
+        raise PydanticCustomError("not_listed", "looked up with {key}", {"key": SECRET})
+
+
+class OldRules(pydantic.v1.BaseModel):
+    """The same in its first version."""
+
+    by_value: int = 0
+    by_type: int = 0
+
+    @pydantic.v1.validator("by_value")
+    def _check(cls, _: int) -> int:  # noqa: N805 - a class method, made by the decorator
+        raise ValueError(f"not in the list of {SECRET}")
+
+    @pydantic.v1.validator("by_type")
+    def _look_up(cls, _: int) -> int:  # noqa: N805 - as above
+        raise TypeError(f"looked up with {SECRET}")
+
+
+@pytest.mark.parametrize("field", ["by_value", "by_type"])
+@pytest.mark.parametrize("rules", [OwnRules, OldRules])
+def test_what_a_validator_of_the_hosts_says_is_redacted_before_it_is_cut(
+    rules: Any, field: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @tool(args_schema=rules)
+    def check(by_value: int, by_type: int) -> str:
+        """Check something."""
+        return f"{by_value}{by_type}"
+
+    monkeypatch.setenv("SHOP_API_KEY", SECRET)
+    for node, name in ((ToolNode([check]), "check"), (ValidationNode([rules]), rules.__name__)):
+        (answer,) = node.invoke([AIMessage(tool_calls=[{"id": "c", "name": name, "args": {field: 1}}])])
+        assert answer.outcome.kind == "invalid_arguments"
+        assert "[redacted]" in answer.text
+        assert SECRET[:6] not in answer.text
+
+
+def test_no_secret_is_cut_in_half_in_what_a_body_had_produced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOP_API_KEY", SECRET)
+    for offset in range(2_840, 3_010, 7):
+
+        @tool
+        def read(offset: int = offset) -> Iterator[str]:
+            """Read, and break."""
+            yield "x" * offset + SECRET + "y" * 6_000
+            raise ValueError("broken")
+
+        (answer,) = ToolNode([read]).invoke([AIMessage(tool_calls=[{"id": "c", "name": "read", "args": {}}])])
+        assert "of 8," in answer.text or "of 9," in answer.text
+        assert SECRET[:4] not in answer.text
 
 
 def test_what_one_call_reads_is_no_secret_of_another() -> None:

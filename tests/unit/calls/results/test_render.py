@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import itertools
 import json
 import math
+import sys
 import time
 from collections import OrderedDict, UserDict, deque, namedtuple
 from collections.abc import Callable, Iterator
@@ -16,7 +18,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum, IntEnum
 from fractions import Fraction
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Any, NamedTuple
 from unittest.mock import MagicMock
@@ -312,6 +314,17 @@ def test_bytes_that_are_no_text_are_base64_with_a_note() -> None:
     assert "base64" in rendered.notes[0]
 
 
+def test_many_bytes_of_text_are_looked_through_quickly() -> None:
+    started = time.perf_counter()
+    assert render_value(b"x" * 20_000_000, max_output=100).notes[0] == "$: 20,000,000 bytes were read as UTF-8 text"
+    assert time.perf_counter() - started < 1
+
+
+def test_an_open_file_is_its_type_and_no_path(tmp_path: Path) -> None:
+    with (tmp_path / "a.txt").open("w") as file:
+        assert data_of(file) == {"type": "_io.TextIOWrapper", "mode": "w"}
+
+
 def test_bytes_whose_base64_would_be_cut_are_told_by_their_size() -> None:
     raw = b"\x89PNG" * (MAX_BINARY // 4 + 1)
     rendered = render_value(raw, max_output=None)
@@ -539,6 +552,15 @@ def test_what_is_endless_at_every_level_is_cut_in_reasonable_time(make: Callable
     assert rendered.notes
 
 
+def test_the_path_of_a_note_is_bounded() -> None:
+    value: Any = math.nan
+    for number in range(90):
+        value = {"k" * 10_000 + str(number): value}
+    [note] = render_value(value, max_output=None).notes
+    assert "…74 more…" in note
+    assert len(note) < 2_000
+
+
 def test_notes_are_bounded_and_the_rest_is_counted() -> None:
     rendered = render_value([math.nan] * (MAX_NOTES + 5), max_output=None)
     assert len(rendered.notes) == MAX_NOTES + 1
@@ -695,6 +717,30 @@ def test_hostile_values_never_raise_and_leave_text(make: Callable[[], Any]) -> N
     content = render_value(make(), max_output=10_000).content
     assert content
     json.dumps(content, ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize("raised", [SystemExit, asyncio.CancelledError, GeneratorExit, BaseException])
+@pytest.mark.parametrize("method", ["__str__", "__iter__", "__getattribute__", "model_dump", "to_dict"])
+def test_a_value_that_wants_to_end_the_program_is_its_type(raised: type[BaseException], method: str) -> None:
+    def end(*_: Any, **__: Any) -> Any:
+        raise raised
+
+    value = type("Ending", (), {method: end})()
+    assert data_of([value, 1])[1] == 1
+    assert data_of(value)["type"].endswith(".Ending")
+
+
+def test_a_property_that_wants_to_end_the_program_does_not_cost_the_others() -> None:
+    @dataclass
+    class Half:
+        a: int = 1
+
+        def __getattribute__(self, name: str) -> Any:
+            return sys.exit() if name == "b" else object.__getattribute__(self, name)
+
+        b: int = field(default=2, init=False)
+
+    assert data_of(Half()) == {"a": 1, "b": None}
 
 
 def test_one_hostile_item_does_not_cost_the_others() -> None:
