@@ -19,8 +19,15 @@ __all__ = ["answer_text", "anthropic_answer_block", "anthropic_block", "openai_b
 
 _TEXTS: Final = frozenset({"input_text", "output_text"})
 _FILES: Final = frozenset({"file", "input_file"})
-_ANTHROPIC_ANSWERS: Final = frozenset({"text", "image", "document", "search_result"})
-"""What a ``tool_result`` of Anthropic's may hold."""
+_ANTHROPIC_ANSWERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "text": ("text", "citations", "cache_control"),
+    "image": ("source", "cache_control"),
+    "document": ("source", "title", "context", "citations", "cache_control"),
+    "search_result": ("source", "title", "content", "citations", "cache_control"),
+}
+"""What a ``tool_result`` of Anthropic's may hold, each with its fields: the API refuses any other."""
+_ANTHROPIC_IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+"""The kinds of images that Anthropic takes."""
 _IMAGES: Final = frozenset({"image", "image_url", "input_image"})
 _PDF: Final = "application/pdf"
 """The one kind of file whose bytes Anthropic takes."""
@@ -53,9 +60,47 @@ def anthropic_block(block: Mapping[str, Any]) -> dict[str, Any]:
 def anthropic_answer_block(block: Mapping[str, Any]) -> dict[str, Any]:
     """The block as a ``tool_result`` of Anthropic's takes it: a file as a document, what cannot be carried as text."""
     written = _document(block) or anthropic_block(block)
-    has_source = written.get("type") != "image" or "source" in written
-    is_taken = written.get("type") in _ANTHROPIC_ANSWERS and has_source
-    return written if is_taken else {"type": "text", "text": answer_text(block)}
+    kind = written.get("type")
+    if not isinstance(kind, str) or not _is_taken(kind, written):
+        return {"type": "text", "text": answer_text(block)}
+    fields = _ANTHROPIC_ANSWERS[kind]
+    return {"type": kind, **{field: written[field] for field in fields if written.get(field) is not None}}
+
+
+def _is_taken(kind: str, written: Mapping[str, Any]) -> bool:
+    """Whether Anthropic takes the block in a ``tool_result``."""
+    source = written.get("source")
+    match kind:
+        case "text":
+            return isinstance(written.get("text"), str)
+        case "image":
+            return _is_source(mapping_of(source), _ANTHROPIC_IMAGES)
+        case "document":
+            return _is_source(mapping_of(source), frozenset({_PDF})) or _is_plain(mapping_of(source))
+        case "search_result":
+            return isinstance(source, str) and isinstance(written.get("content"), list) and "title" in written
+        case _:
+            return False
+
+
+def _is_source(source: Mapping[str, Any], kinds: frozenset[str]) -> bool:
+    """Whether there is a file behind a source: bytes of these kinds, or where the provider finds it."""
+    match source.get("type"):
+        case "base64":
+            return source.get("media_type") in kinds and isinstance(source.get("data"), str)
+        case "url":
+            return str(source.get("url")).startswith(("https://", "http://"))
+        case "file":
+            return isinstance(source.get("file_id"), str)
+        case _:
+            return False
+
+
+def _is_plain(source: Mapping[str, Any]) -> bool:
+    """Whether a source is text that stands there itself."""
+    if source.get("type") == "text":
+        return isinstance(source.get("data"), str)
+    return source.get("type") == "content" and source.get("content") is not None
 
 
 def answer_text(block: Mapping[str, Any]) -> str:
@@ -67,8 +112,12 @@ def answer_text(block: Mapping[str, Any]) -> str:
     source = mapping_of(block.get("source"))
     if isinstance(source.get("data"), str) and source.get("type") == "text":
         return str(source["data"])
-    inner = text_of(items_of(block.get("content")))
+    inner = next((said for key in ("content", "output") if (said := _said(block.get(key)))), "")
     return inner or f"(a block of type {block.get('type')} that cannot be shown here)"
+
+
+def _said(content: object) -> str:
+    return content if isinstance(content, str) else text_of(items_of(content))
 
 
 def openai_block(block: Mapping[str, Any]) -> dict[str, Any]:

@@ -112,3 +112,42 @@ def test_what_cannot_be_carried_in_an_answer_is_named(block: Block) -> None:
 )
 def test_where_only_text_is_taken_the_text_of_a_block_is_told(block: Block, text: str) -> None:
     assert answer_text(block) == text
+
+
+PNG = {"type": "base64", "media_type": "image/png", "data": "AA"}
+
+
+@pytest.mark.parametrize(
+    ("block", "written"),
+    [
+        ({"type": "text", "text": "a", "annotations": None, "id": "lc_1"}, {"type": "text", "text": "a"}),
+        ({"type": "image", "source": PNG, "id": "lc_1"}, {"type": "image", "source": PNG}),
+        (
+            {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}, "name": "x.txt"},
+            {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}},
+        ),
+    ],
+)
+def test_of_a_block_in_an_answer_anthropic_gets_the_fields_that_it_knows(
+    block: dict[str, Any], written: dict[str, Any]
+) -> None:
+    assert anthropic_answer_block(block) == written
+
+
+@pytest.mark.parametrize(
+    ("block", "text"),
+    [
+        ({"type": "image", "source": {**PNG, "media_type": "image/svg+xml"}}, None),
+        ({"type": "image", "data": "AA", "mimeType": "image/bmp"}, None),
+        ({"type": "image", "source": {"type": "url", "url": "file:///tmp/a.png"}}, None),
+        ({"type": "document", "source": {"type": "base64", "media_type": "text/csv", "data": "AA"}}, None),
+        ({"type": "document", "content": "all of it"}, "all of it"),
+        ({"type": "search_result", "content": "found"}, "found"),
+        ({"type": "custom_tool_call_output", "output": "done"}, "done"),
+    ],
+)
+def test_a_block_that_anthropic_would_refuse_in_an_answer_is_told_as_text(
+    block: dict[str, Any], text: str | None
+) -> None:
+    told = text or f"(a block of type {block['type']} that cannot be shown here)"
+    assert anthropic_answer_block(block) == {"type": "text", "text": told}
