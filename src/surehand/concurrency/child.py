@@ -255,7 +255,7 @@ def _described(error: BaseException) -> tuple[list[dict[str, Any]], str]:
 def _traceback(error: BaseException) -> str:
     try:
         return "".join(traceback.format_exception(error))
-    except Exception:  # noqa: BLE001 - the exception's own code
+    except BaseException:  # noqa: BLE001 - the exception's own code, which may also want to end the process
         return ""
 
 
@@ -273,14 +273,14 @@ def _if_it_survives(error: BaseException) -> bytes | None:
     try:
         pickled = pickle.dumps(error)
         return pickled if type(pickle.loads(pickled)) is type(error) else None  # noqa: S301 - our own
-    except Exception:  # noqa: BLE001 - the exception's own code: its constructor wants what pickling does not keep
+    except BaseException:  # noqa: BLE001 - the exception's own code: its constructor wants what pickling does not keep
         return None
 
 
 def _message(error: BaseException) -> str:
     try:
         return str.__str__(str(error))
-    except Exception:  # noqa: BLE001 - the exception's own code
+    except BaseException:  # noqa: BLE001 - the exception's own code, which may also want to end the process
         return ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -111,6 +112,22 @@ def test_an_exception_that_cannot_be_pickled_is_known_by_its_name_and_its_plain_
     assert (type(error).__name__, str(error)) == ("Refused", "refused with 503")
     assert is_transient(error)
     assert "Refused" in error.traceback_text
+
+
+class Ending(Exception):
+    """One whose text wants to end the process."""
+
+    def __str__(self) -> str:
+        sys.exit(3)
+
+
+def ending() -> None:
+    """Raise it."""
+    raise Ending
+
+
+def test_an_exception_that_wants_to_end_its_process_when_it_is_read_comes_back() -> None:
+    assert type(raised(ending)).__name__ == "Ending"
 
 
 @pytest.mark.parametrize(("how", "words"), [("exit", "exit code 7"), ("SIGSEGV", "SIGSEGV")])
