@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -118,7 +117,7 @@ class Ending(Exception):
     """One whose text wants to end the process."""
 
     def __str__(self) -> str:
-        sys.exit(3)
+        raise SystemExit(3)
 
 
 def ending() -> None:
