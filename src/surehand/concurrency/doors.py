@@ -2,13 +2,13 @@
 
 With no event loop in the calling thread, the coroutine runs on a loop that this thread keeps, so that a program of
 many small calls does not pay for a new loop each time. Inside a running loop (a notebook, a callback of a web server)
-it runs on a background loop with the caller's context variables, while the caller's own loop is blocked: a warning
-says so once.
+it runs on a background loop of that thread with the caller's context variables, while the caller's own loop is blocked:
+a warning says so once. Callers that shared one background loop could wait for one another on it for ever.
 
 ``asyncio.run`` makes and closes a loop for every call, which costs more than the call of a small tool, and refuses to
 run inside another loop. To patch asyncio so that loops nest is no way: it changes the host's loop for everybody.
-What is left to get right is who ends the loops. A kept loop ends with its thread, the background loop with the program,
-and a child process, which inherits the file descriptors of both, forgets them without closing.
+What is left to get right is who ends the loops. Both kinds end with the thread that they work for, and a child process,
+which inherits their file descriptors, forgets them without closing.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ import contextlib
 import contextvars
 import os
 import threading
+import time
 import warnings
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, wait
 from contextvars import ContextVar
 from typing import Any, Final, TypeVar, cast
+from weakref import WeakSet
 
 from surehand.concurrency.workers import served_here
 
@@ -39,7 +41,7 @@ __all__ = [
 T = TypeVar("T")
 
 _CLOSING_SECONDS: Final = 0.5
-"""How long a background loop may take to stop."""
+"""How long background loops may take to stop at the end of the program."""
 _LOOK_SECONDS: Final = 0.1
 """How often a blocked caller looks whether it was cancelled."""
 
@@ -64,13 +66,7 @@ def _run_sync(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
     if not has_running_loop():
         return _run_kept(make)
     _warn_once()
-    if not getattr(_threads, "is_background", False):
-        return _background_loop().run(make)
-    own = _BackgroundLoop()  # a sync door inside a background loop: that one must not wait for itself
-    try:
-        return own.run(make)
-    finally:
-        own.close()
+    return _background_loop().run(make)
 
 
 _is_sync: ContextVar[bool] = ContextVar("surehand_is_sync", default=False)
@@ -162,12 +158,20 @@ class _Kept:
             self.loop.close()
 
 
+class _KeptBackground:
+    """A background loop that is stopped when nothing holds it any more: when the thread that it works for ends."""
+
+    def __init__(self) -> None:
+        self.background = _BackgroundLoop()
+
+    def __del__(self) -> None:
+        self.background.stop()
+
+
 _threads = threading.local()
-_background: _BackgroundLoop | None = None
-_lock = threading.Lock()
 _has_warned = False
-_inherited: list[_Kept] = []
-"""A parent's runners, kept in the child so that they are never closed there: closing would reach into the parent's."""
+_inherited: list[threading.local] = []
+"""A parent's loops, kept in the child so that they are never closed there: closing would reach into the parent's."""
 
 
 def _kept_loop() -> asyncio.AbstractEventLoop:
@@ -178,11 +182,11 @@ def _kept_loop() -> asyncio.AbstractEventLoop:
 
 
 def _background_loop() -> _BackgroundLoop:
-    global _background  # noqa: PLW0603 - one per process, remade after a fork
-    with _lock:
-        if _background is None:
-            _background = _BackgroundLoop()
-        return _background
+    """The background loop of this thread: callers that shared one could wait for one another on it."""
+    kept: _KeptBackground | None = getattr(_threads, "background", None)
+    if kept is None:
+        kept = _threads.background = _KeptBackground()
+    return kept.background
 
 
 def _warn_once() -> None:
@@ -204,19 +208,20 @@ class _BackgroundLoop:
         self.loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._serve, name="surehand-loop", daemon=True)
         self._thread.start()
+        _backgrounds.add(self)
 
     def _serve(self) -> None:
-        _threads.is_background = True
         asyncio.set_event_loop(self.loop)
-        while not self._is_stopped():  # taken up again for the other callers
+        while not self._is_stopped():  # taken up again for the next call
             pass
         self.loop.run_until_complete(self.loop.shutdown_asyncgens())
+        self.loop.close()
 
     def _is_stopped(self) -> bool:
         """Serve until the loop is stopped (True), or until a task ends it by an exception that ends loops (False)."""
         try:
             self.loop.run_forever()
-        except (KeyboardInterrupt, SystemExit):  # on its way to the task's caller too; others need the loop
+        except (KeyboardInterrupt, SystemExit):  # on its way to the task's caller too; the next call needs the loop
             return False
         return True
 
@@ -241,12 +246,17 @@ class _BackgroundLoop:
                 self.loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
             raise
 
-    def close(self) -> None:
-        """Stop the loop and wait for its thread, but not for one that something blocks: it is a daemon."""
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self._thread.join(_CLOSING_SECONDS)
-        if not self._thread.is_alive():
-            self.loop.close()
+    def stop(self) -> None:
+        """Have the loop and its thread end as soon as nothing blocks them."""
+        with contextlib.suppress(RuntimeError):  # it is closed already
+            self.loop.call_soon_threadsafe(self.loop.stop)
+
+    def join(self, seconds: float) -> None:
+        """Wait for its thread, but not for one that something blocks: it is a daemon."""
+        self._thread.join(seconds)
+
+
+_backgrounds: WeakSet[_BackgroundLoop] = WeakSet()
 
 
 def _waited_for(result: Future[T]) -> T:
@@ -270,17 +280,19 @@ def _hand_over(task: asyncio.Task[T], result: Future[T]) -> None:
 
 def _close_at_exit() -> None:
     _threads.__dict__.clear()
-    if _background is not None:
-        _background.close()
+    left = list(_backgrounds)
+    for background in left:
+        background.stop()
+    until = time.monotonic() + _CLOSING_SECONDS
+    for background in left:
+        background.join(max(0.0, until - time.monotonic()))
 
 
 def _forget_after_fork() -> None:
     """A child process shares its parent's selectors: it must make loops of its own."""
-    global _threads, _background, _lock
-    # The lock may have been held by a thread that the child does not have, and would then never be free.
-    if (kept := getattr(_threads, "kept", None)) is not None:
-        _inherited.append(kept)
-    _threads, _background, _lock = threading.local(), None, threading.Lock()
+    global _threads, _backgrounds
+    _inherited.append(_threads)
+    _threads, _backgrounds = threading.local(), WeakSet()
 
 
 atexit.register(_close_at_exit)

@@ -7,11 +7,14 @@ import os
 import subprocess
 import sys
 import threading
+import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 
 import pytest
 
+from surehand import AIMessage, ToolMessage, ToolNode, tool
 from surehand.concurrency import entered_by_sync_door, run_sync
 
 variable: ContextVar[str] = ContextVar("variable", default="unset")
@@ -236,3 +239,70 @@ except KeyboardInterrupt:
 """
     ended = subprocess.run([sys.executable, "-c", program], check=True, timeout=20, capture_output=True, text=True)
     assert ended.stdout == "interrupted and usable\n"
+
+
+def test_callers_in_loops_of_their_own_do_not_wait_for_one_another() -> None:
+    @tool(concurrency=1, timeout=5)
+    async def database() -> str:
+        """Ask the database, which takes one question at a time."""
+        await asyncio.sleep(0.05)
+        return "rows"
+
+    inner = ToolNode([database])
+
+    @tool(timeout=5)
+    async def ask() -> str:
+        """Ask through a synchronous door, on the loop."""
+        await asyncio.sleep(0.01)
+        answers: list[ToolMessage] = inner.invoke([_call("database")])
+        return str(answers[0].content)
+
+    outer = ToolNode([ask])
+    found: list[str] = []
+
+    def caller(node: ToolNode, name: str) -> None:
+        async def handler() -> None:
+            found.append(str(node.invoke([_call(name)])[0].content))
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            asyncio.run(handler())
+
+    threads = [
+        threading.Thread(target=caller, args=args, daemon=True) for args in ((inner, "database"), (outer, "ask"))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert found == ["rows", "rows"]
+
+
+def test_the_background_loop_of_a_thread_ends_with_it() -> None:
+    def serving() -> int:
+        return sum(thread.name == "surehand-loop" for thread in threading.enumerate())
+
+    async def handler() -> int:
+        return run_sync(_one)
+
+    def work() -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            asyncio.run(handler())
+
+    before = serving()
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    until = time.monotonic() + 5
+    while serving() > before and time.monotonic() < until:
+        time.sleep(0.01)
+    assert serving() <= before
+
+
+async def _one() -> int:
+    return 1
+
+
+def _call(name: str) -> AIMessage:
+    return AIMessage(tool_calls=[{"id": "c", "name": name, "args": {}}])
