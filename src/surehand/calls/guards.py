@@ -150,10 +150,10 @@ class Guard:
         last = next((past for past in reversed(earlier) if past.is_executed or past.is_done or past.is_repeat), None)
         if last is None or not last.is_done:  # the first time, after a failure, or insisted on
             return None
+        # Weak models do what they read last: with the way to insist at the end, they insist for ever.
         text = (
-            f"{REPEATED}you made this very call before in this run, and its answer is below. "
-            f"To have it executed a second time, send the very same call once more.\n\n"
-            f"{shorten(last.result, _KNOWN_RESULT)}"
+            f"{REPEATED} (for that, the same call would have to come once more). "
+            f"The result was: {shorten(last.result, _KNOWN_RESULT)}\nTell the user what came of it."
         )
         return FailureKind.SKIPPED, text
 

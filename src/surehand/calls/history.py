@@ -44,7 +44,7 @@ NOT_STARTED: Final = "Too many earlier calls that timed out are still running, s
 """The answer to a call that found no thread to run in."""
 STUCK: Final = "The call was refused: "
 """How the answer to a call begins that would only have brought the same result once more."""
-REPEATED: Final = "The call was not executed again: "
+REPEATED: Final = "This was done already, in an earlier step, and was not done again"
 """How the answer to a call begins that was made before, word for word."""
 NOTE: Final = "[The same result as before: "
 """How the note begins that stands below a result which the model was given before."""

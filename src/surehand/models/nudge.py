@@ -4,11 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from surehand.errors import OptionError
 from surehand.messages import Message, ToolMessage
+from surehand.outcomes import FailureKind
 
 __all__ = ["Nudge", "as_nudge"]
+
+
+_TO_CORRECT: Final = frozenset(
+    {
+        FailureKind.INVALID_ARGUMENTS,
+        FailureKind.MALFORMED,
+        FailureKind.TOOL_ERROR,
+        FailureKind.TRUNCATED,
+        FailureKind.UNKNOWN_TOOL,
+    }
+)
+"""The failures that another call may mend. What a body raised says for itself whether it is one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,20 +38,23 @@ class Nudge:
         "When a part of the request is still open, call the function for that part."
     )
     """Follows a result; empty text adds nothing."""
-    after_error: str = (
-        "The call failed. Repeat it with the arguments put right: keep what the user asked for and use only values "
-        "that the error allows."
-    )
-    """Follows an error; empty text adds nothing."""
+    after_error: str = "Call the function again, with the arguments corrected as the error says."
+    """Follows an error that other arguments may mend; empty text adds nothing."""
 
     def apply(self, messages: Sequence[Message]) -> list[Message]:
         """The messages to send: the last one is extended if it answers a call."""
         sent = list(messages)
         if sent and isinstance(last := sent[-1], ToolMessage):
-            sentence = self.after_error if last.status == "error" else self.after_result
+            sentence = self._after(last)
             if sentence:
                 sent[-1] = _extended(last, sentence)
         return sent
+
+    def _after(self, answer: ToolMessage) -> str:
+        if answer.status != "error":
+            return self.after_result
+        is_mendable = answer.outcome is None or answer.outcome.kind in _TO_CORRECT
+        return self.after_error if is_mendable else ""
 
 
 def as_nudge(option: bool | Nudge | None) -> Nudge | None:  # noqa: FBT001 - the option's own form

@@ -294,8 +294,9 @@ def test_an_effect_that_happened_is_not_repeated_at_the_first_asking(form: Form)
     conversation.turn(("send", {"to": "a", "note": "x"}))
     (answer,) = conversation.turn(("send", {"note": "x", "to": "a"}))
     assert answer == (
-        "The call was not executed again: you made this very call before in this run, and its answer is below. "
-        "To have it executed a second time, send the very same call once more.\n\nsent to a"
+        "This was done already, in an earlier step, and was not done again "
+        "(for that, the same call would have to come once more). The result was: sent to a\n"
+        "Tell the user what came of it."
     )
     assert ran == ["a"]
 
@@ -356,7 +357,7 @@ def test_a_call_that_a_middleware_ran_twice_is_guarded_too() -> None:
     conversation.turn(SEND)
     (answer,) = conversation.turn(SEND)
     assert answer.startswith(REPEATED)
-    assert answer.endswith("It was answered: sent to a")
+    assert answer.endswith("It was answered: sent to a\nTell the user what came of it.")
     assert ran == ["a"]
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from surehand import AIMessage, HumanMessage, OptionError, ToolMessage
+from surehand import AIMessage, FailureKind, HumanMessage, OptionError, Outcome, ToolMessage
 from surehand.models import Nudge
 from surehand.models.nudge import as_nudge
 
@@ -17,6 +17,20 @@ def test_a_result_at_the_end_is_followed_by_the_sentence_for_results() -> None:
 def test_an_error_at_the_end_is_followed_by_the_sentence_for_errors() -> None:
     sent = NUDGE.apply([ToolMessage("no", tool_call_id="a", status="error")])
     assert sent[-1].text == "no\nCorrect it."
+
+
+@pytest.mark.parametrize("kind", [FailureKind.INVALID_ARGUMENTS, FailureKind.UNKNOWN_TOOL, FailureKind.TOOL_ERROR])
+def test_an_error_that_a_better_call_may_mend_is_followed_by_the_sentence_for_errors(kind: FailureKind) -> None:
+    answer = ToolMessage("no", tool_call_id="a", status="error", outcome=Outcome(kind=kind))
+    assert NUDGE.apply([answer])[-1].text == "no\nCorrect it."
+
+
+@pytest.mark.parametrize(
+    "kind", [FailureKind.DENIED, FailureKind.EXCEPTION, FailureKind.LIMIT, FailureKind.SKIPPED, FailureKind.TIMEOUT]
+)
+def test_a_failure_that_no_other_call_mends_stands_as_it_is(kind: FailureKind) -> None:
+    answer = ToolMessage("no", tool_call_id="a", status="error", outcome=Outcome(kind=kind))
+    assert NUDGE.apply([answer])[-1].text == "no"
 
 
 def test_only_the_last_of_several_answers_is_extended() -> None:
