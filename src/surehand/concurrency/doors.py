@@ -292,7 +292,7 @@ def _forget_after_fork() -> None:
     """A child process shares its parent's selectors: it must make loops of its own."""
     global _threads, _backgrounds
     _inherited.append(_threads)
-    _threads, _backgrounds = threading.local(), WeakSet()
+    _threads, _backgrounds = threading.local(), WeakSet[_BackgroundLoop]()
 
 
 atexit.register(_close_at_exit)
