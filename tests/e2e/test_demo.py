@@ -46,7 +46,7 @@ def test_every_scene_is_shown(shown: str, title: str) -> None:
 
 
 def test_every_call_shows_what_was_sent_done_and_told(shown: str) -> None:
-    assert [shown.count(f"\n  {label} ") for label in ("model sends", "Surehand", "model is told")] == [14, 14, 14]
+    assert [shown.count(f"\n  {label} ") for label in ("model sends", "Surehand", "model is told")] == [15, 15, 15]
 
 
 def test_the_recording_is_marked_as_one(shown: str) -> None:
@@ -78,4 +78,4 @@ def test_json_is_one_object_a_line() -> None:
     ended = demo("--json")
     kinds = [json.loads(line)["type"] for line in ended.stdout.splitlines()]
     assert ended.returncode == 0
-    assert kinds == ["opening", *["scene"] * 9, "summary"]
+    assert kinds == ["opening", *["scene"] * 10, "summary"]

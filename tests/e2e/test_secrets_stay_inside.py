@@ -638,7 +638,7 @@ def a_result_that_fails_when_it_is_read(secret: str) -> Scene:
         """Work."""
         return Unreadable(secret)
 
-    return Scene(tool=work)
+    return Scene(tool=work, is_success=True, raises=None)
 
 
 # -- looking ----------------------------------------------------------------------------------------------------------
