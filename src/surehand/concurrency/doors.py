@@ -18,6 +18,9 @@ import atexit
 import contextlib
 import contextvars
 import os
+import select
+import selectors
+import sys
 import threading
 import time
 import warnings
@@ -149,11 +152,15 @@ class _Kept:
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
+        self._process = os.getpid()
 
     def __del__(self) -> None:
-        # A thread's local values die with it, which is the one notice that a library gets of a thread's end.
+        # A thread's local values die with it, which is the one notice that a library gets of a thread's end. A forked
+        # child sees the end of all other threads, before any hook of its own runs.
+        if os.getpid() != self._process:
+            _inherited.append(self.loop)
         # A daemon thread may be at work in it when the interpreter ends.
-        if not self.loop.is_closed() and not self.loop.is_running():
+        elif not self.loop.is_closed() and not self.loop.is_running():
             self.loop.run_until_complete(self.loop.shutdown_asyncgens())
             self.loop.close()
 
@@ -170,8 +177,8 @@ class _KeptBackground:
 
 _threads = threading.local()
 _has_warned = False
-_inherited: list[threading.local] = []
-"""A parent's loops, kept in the child so that they are never closed there: closing would reach into the parent's."""
+_inherited: list[asyncio.AbstractEventLoop] = []
+"""A parent's loops, kept in the child so that they are never closed there while they can reach into the parent's."""
 
 
 def _kept_loop() -> asyncio.AbstractEventLoop:
@@ -291,8 +298,23 @@ def _close_at_exit() -> None:
 def _forget_after_fork() -> None:
     """A child process shares its parent's selectors: it must make loops of its own."""
     global _threads, _backgrounds
-    _inherited.append(_threads)
-    _threads, _backgrounds = threading.local(), WeakSet[_BackgroundLoop]()
+    _inherited.extend(background.loop for background in _backgrounds)
+    _threads, _backgrounds = threading.local(), WeakSet[_BackgroundLoop]()  # its loops come to the inherited ones
+    for loop in _inherited:
+        _cut_off(loop)
+
+
+def _cut_off(loop: asyncio.AbstractEventLoop) -> None:
+    """Give a parent's loop an epoll of the child's own.
+
+    To close a loop is to take its file descriptors out of its epoll. The parent and the child have one and the same, so
+    that the parent's loop would hear of nothing any more. Whoever keeps a loop from being closed in the child still
+    loses to the end of the interpreter, which closes what is left.
+    """
+    selector = getattr(loop, "_selector", None)
+    if sys.platform == "linux" and isinstance(selector, selectors.EpollSelector):  # a kqueue is not inherited
+        with select.epoll() as own:
+            os.dup2(own.fileno(), selector.fileno())
 
 
 atexit.register(_close_at_exit)

@@ -158,6 +158,48 @@ def test_a_forked_child_makes_a_loop_of_its_own() -> None:
     assert run_sync(_thread) == threading.get_ident()
 
 
+_FORKS = """
+import asyncio, os, threading
+from surehand.concurrency.doors import run_sync
+
+async def woken_from_a_thread():
+    loop = asyncio.get_running_loop()
+    woken = loop.create_future()
+    threading.Timer(0.01, lambda: loop.call_soon_threadsafe(woken.set_result, None)).start()
+    await woken
+
+async def inside_a_loop():
+    run_sync(woken_from_a_thread)
+
+def work():
+    enter()
+    has_loop.set()
+    forked.wait()
+    enter()
+
+enter = {"kept": lambda: run_sync(woken_from_a_thread), "background": lambda: asyncio.run(inside_a_loop())}[WHICH]
+has_loop, forked = threading.Event(), threading.Event()
+thread = threading.Thread(target=work, daemon=True)
+thread.start()
+has_loop.wait()
+if (child := os.fork()) == 0:
+    END
+os.waitpid(child, 0)
+forked.set()
+enter()
+thread.join(5)
+os._exit(thread.is_alive())
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.parametrize("which", ["kept", "background"])
+@pytest.mark.parametrize("end", ["os._exit(0)", "raise SystemExit(0)"])
+def test_a_forked_child_that_ends_leaves_the_loops_of_all_threads_in_its_parent_alone(end: str, which: str) -> None:
+    program = _FORKS.replace("END", end).replace("WHICH", repr(which))
+    assert subprocess.run([sys.executable, "-W", "ignore", "-c", program], timeout=20, check=False).returncode == 0
+
+
 @pytest.mark.filterwarnings("ignore:A synchronous call was made:RuntimeWarning")
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)])
 def test_what_ends_a_loop_comes_out_of_the_background_loop_which_serves_on(error: BaseException) -> None:
