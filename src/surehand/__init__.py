@@ -32,13 +32,18 @@ if TYPE_CHECKING:
         ToolReturn,
         register_renderer,
     )
+    from surehand.checkpoints import Checkpointer
     from surehand.control import END, START, Command, RunConfig, Runtime, Send, current_runtime
     from surehand.errors import (
         ApprovalRequired,
+        CheckpointConflict,
+        CheckpointError,
         Complaint,
         GraphDefinitionError,
         GraphRecursionError,
         InputError,
+        InterruptError,
+        InterruptExpired,
         InvalidArguments,
         MalformedArguments,
         MissingExtraError,
@@ -60,6 +65,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from surehand.graph import CompiledGraph, MessagesState, StateGraph
+    from surehand.interrupts import Interrupt, Interrupted, interrupt
     from surehand.messages import (
         REMOVE_ALL_MESSAGES,
         AIMessage,
@@ -114,6 +120,9 @@ __all__ = [
     "ChatAnthropic",
     "ChatModel",
     "ChatOpenAI",
+    "CheckpointConflict",
+    "CheckpointError",
+    "Checkpointer",
     "CircuitBreaker",
     "Command",
     "CompiledGraph",
@@ -129,6 +138,10 @@ __all__ = [
     "InjectedToolArg",
     "InjectedToolCallId",
     "InputError",
+    "Interrupt",
+    "InterruptError",
+    "InterruptExpired",
+    "Interrupted",
     "InvalidArguments",
     "InvalidToolCall",
     "Limits",
@@ -192,6 +205,7 @@ __all__ = [
     "create_agent",
     "current_runtime",
     "init_chat_model",
+    "interrupt",
     "message_from_dict",
     "message_to_dict",
     "prefixed",
@@ -207,21 +221,24 @@ __all__ = [
 _HOMES: Final = {
     "surehand.agent": "create_agent",
     "surehand.calls": (
-        "CallJournal CallKey MemoryJournal Passage Reading ResultCache ResultShelf SingleFlight ToolCallMiddleware "
-        "ToolCallRequest ToolReturn register_renderer"
+        "CallJournal CallKey MemoryJournal Passage Reading ResultCache ResultShelf SingleFlight "
+        "ToolCallMiddleware ToolCallRequest ToolReturn register_renderer"
     ),
+    "surehand.checkpoints": "Checkpointer",
     "surehand.control": "Command END RunConfig Runtime START Send current_runtime",
     "surehand.errors": (
-        "ApprovalRequired Complaint GraphDefinitionError GraphRecursionError InputError InvalidArguments "
-        "MalformedArguments MissingExtraError ModelError ModelRetry NodeError OptionError ProcessDied RemoteError "
-        "RoutingError RunError ScriptExhausted StoreError SurehandError ToolCallError ToolDefinitionError "
-        "ToolException ToolTimedOut UsageError"
+        "ApprovalRequired CheckpointConflict CheckpointError Complaint GraphDefinitionError "
+        "GraphRecursionError InputError InterruptError InterruptExpired InvalidArguments MalformedArguments "
+        "MissingExtraError ModelError ModelRetry NodeError OptionError ProcessDied RemoteError RoutingError "
+        "RunError ScriptExhausted StoreError SurehandError ToolCallError ToolDefinitionError ToolException "
+        "ToolTimedOut UsageError"
     ),
     "surehand.graph": "CompiledGraph MessagesState StateGraph",
+    "surehand.interrupts": "Interrupt Interrupted interrupt",
     "surehand.messages": (
         "AIMessage AIMessageChunk AnyMessage HumanMessage InvalidToolCall Message REMOVE_ALL_MESSAGES "
         "RemoveMessage SystemMessage ToolCall ToolMessage TranscriptProblem add_messages check_transcript "
-        "convert_to_messages message_from_dict message_to_dict repair_transcript trim_messages "
+        "convert_to_messages message_from_dict message_to_dict repair_transcript trim_messages"
     ),
     "surehand.models": "ChatAnthropic ChatModel ChatOpenAI LocalModel Nudge init_chat_model",
     "surehand.nodes": (

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final, Generic, TypedDict, TypeGuard
 
 from typing_extensions import TypeVar
 
+from surehand.policy import UNSET
 from surehand.shapes import is_a
 
 __all__ = ["END", "START", "Command", "RunConfig", "Runtime", "Send", "current_runtime", "is_command"]
@@ -58,6 +59,9 @@ class Command(Generic[TargetT]):
     """None for the graph the node is in; ``Command.PARENT`` for the graph around it."""
     update: Any = None
     """A partial state, merged by the graph's reducers; None changes nothing."""
+    resume: Any = UNSET
+    """The answer to the question that a run waits for, or a mapping of answers by the questions' ids; any value is an
+    answer, also None. Only as the input of a run."""
     goto: str | Send | Sequence[str | Send] = ()
     """Where to go on, besides the static edges."""
 
@@ -83,6 +87,18 @@ class Runtime:
     """The host's own object, as given to ``invoke(…, context=…)``."""
     emit: Callable[[Any], None] | None = None
     """Puts a value on the graph's ``custom`` stream; None outside a stream."""
+    publish: Callable[[str, Any], None] | None = None
+    """Puts a value on the stream of a mode; None outside a stream."""
+    wanted: frozenset[str] = frozenset()
+    """The modes that somebody reads."""
+    saver: Any = None
+    """The ``Checkpointer`` of this run; None where it is not kept."""
+    thread_id: str = ""
+    """The thread that the run is kept under; empty where it is not."""
+    namespace: str = ""
+    """Where in the thread what runs inside of this node is kept; empty where nothing is."""
+    attempt: int = 1
+    """How often the node was begun in this step, by its retry policy, from 1."""
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     elapsed: Callable[[], float] | None = None
     """Seconds since the run began; None where nobody knows."""

@@ -6,6 +6,7 @@
     │   ├── InputError             a state, turn or message list that cannot be used   (also ValueError)
     │   ├── ToolDefinitionError    a tool that cannot be built                         (also ValueError)
     │   ├── GraphDefinitionError   a graph that cannot be built                        (also ValueError)
+    │   ├── InterruptError         a question that nobody could answer, or an answer to none (also ValueError)
     │   └── MissingExtraError      an optional package is not installed                (also ImportError)
     ├── RunError                   something went wrong while a call, node, graph or model ran
     │   ├── MalformedArguments     argument text that is not one JSON object           (also ValueError)
@@ -20,9 +21,12 @@
     │   ├── NodeError              a node broke its contract
     │   ├── RoutingError           a graph was sent to a node it does not have
     │   ├── GraphRecursionError    a graph ran out of steps                            (also RecursionError)
+    │   ├── InterruptExpired       a question that nobody answered in time             (also TimeoutError)
     │   ├── ModelError             a chat model could not be asked, or its reply not read
     │   └── ScriptExhausted        a scripted model was asked more often than it has replies
     └── StoreError                 a store could not read or write
+        └── CheckpointError        what is stored of a run is damaged, foreign or cannot be stored
+            └── CheckpointConflict another run has gone on with the thread meanwhile
 
 Classes take fields and build their own message: what happened with the value, what was expected, what to do.
 ``str(error)`` is for the developer, ``error.for_model()`` for the model.
@@ -40,10 +44,14 @@ from surehand.wording import clipped
 
 __all__ = [
     "ApprovalRequired",
+    "CheckpointConflict",
+    "CheckpointError",
     "Complaint",
     "GraphDefinitionError",
     "GraphRecursionError",
     "InputError",
+    "InterruptError",
+    "InterruptExpired",
     "InvalidArguments",
     "MalformedArguments",
     "MissingExtraError",
@@ -162,6 +170,19 @@ class GraphDefinitionError(UsageError, ValueError):
 
     def __init__(self, *, problem: str, remedy: str) -> None:
         super().__init__(f"{problem}. {remedy}", problem=problem, remedy=remedy)
+
+
+class InterruptError(UsageError, ValueError):
+    """A question that nobody could ever answer, or an answer that fits no question."""
+
+    code = "interrupt_error"
+
+    value: Any
+    problem: str
+    remedy: str
+
+    def __init__(self, *, problem: str, value: Any, remedy: str) -> None:
+        super().__init__(f"{problem}, got {shown(value)}. {remedy}", problem=problem, value=value, remedy=remedy)
 
 
 class MissingExtraError(UsageError, ImportError):
@@ -431,6 +452,23 @@ class GraphRecursionError(RunError, RecursionError):
         )
 
 
+class InterruptExpired(RunError, TimeoutError):
+    """A question that nobody answered in time."""
+
+    code = "interrupt_expired"
+
+    question: Any
+    expired_at: float
+    """Seconds since the epoch."""
+
+    def __init__(self, *, question: Any, expired_at: float) -> None:
+        super().__init__(
+            f"Nobody answered in time: {shown(question)}. Ask again if the answer still matters.",
+            question=question,
+            expired_at=expired_at,
+        )
+
+
 class ModelError(RunError):
     """A chat model could not be asked, or its reply could not be read."""
 
@@ -468,3 +506,32 @@ class StoreError(_Fielded):
 
     def __init__(self, *, problem: str, remedy: str) -> None:
         super().__init__(f"{problem}. {remedy}", problem=problem, remedy=remedy)
+
+
+class CheckpointError(StoreError):
+    """What is stored of a run is damaged, was written by something else, or cannot be stored."""
+
+    code = "checkpoint_error"
+
+    thread_id: str
+    where: str
+    """What was read or written: a checkpoint, a key of the state, a call."""
+
+    def __init__(self, *, problem: str, remedy: str, thread_id: str = "", where: str = "") -> None:
+        place = ", ".join(filter(None, [f"thread {thread_id!r}" if thread_id else "", where]))
+        super().__init__(problem=f"{place}: {problem}" if place else problem, remedy=remedy)
+        self.thread_id, self.where = thread_id, where
+
+
+class CheckpointConflict(CheckpointError):
+    """Another run has gone on with the thread meanwhile; what this one did since is not part of it."""
+
+    code = "checkpoint_conflict"
+
+    def __init__(self, *, thread_id: str, where: str = "") -> None:
+        super().__init__(
+            problem="another run has gone on with the thread meanwhile",
+            remedy="Read the state again, and run from there if there is still something to do.",
+            thread_id=thread_id,
+            where=where,
+        )

@@ -10,10 +10,14 @@ import pytest
 from surehand import errors
 from surehand.errors import (
     ApprovalRequired,
+    CheckpointConflict,
+    CheckpointError,
     Complaint,
     GraphDefinitionError,
     GraphRecursionError,
     InputError,
+    InterruptError,
+    InterruptExpired,
     InvalidArguments,
     MalformedArguments,
     MissingExtraError,
@@ -141,6 +145,33 @@ EXAMPLES: list[tuple[SurehandError, type[Exception], str, str]] = [
         AssertionError,
         "script_exhausted",
         "The script has 2 replies and was asked for one more. Add a reply, or ask less.",
+    ),
+    (
+        InterruptError(problem="No question has this id", value="q1", remedy="The open ones are: q2."),
+        ValueError,
+        "interrupt_error",
+        "No question has this id, got 'q1'. The open ones are: q2.",
+    ),
+    (
+        InterruptExpired(question="Send it?", expired_at=100.0),
+        TimeoutError,
+        "interrupt_expired",
+        "Nobody answered in time: 'Send it?'. Ask again if the answer still matters.",
+    ),
+    (
+        CheckpointError(problem="the text is no JSON", remedy="Restore it.", thread_id="t", where="checkpoint 'c'"),
+        StoreError,
+        "checkpoint_error",
+        "thread 't', checkpoint 'c': the text is no JSON. Restore it.",
+    ),
+    (
+        CheckpointConflict(thread_id="t"),
+        CheckpointError,
+        "checkpoint_conflict",
+        (
+            "thread 't': another run has gone on with the thread meanwhile. "
+            "Read the state again, and run from there if there is still something to do."
+        ),
     ),
     (
         StoreError(problem="The disk is full", remedy="Free some space."),
