@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Generator
-from typing import Any, Final
+from functools import partial
+from typing import Any
 
-from surehand.concurrency import run_sync
 from surehand.control import RunConfig
 from surehand.graph.drawing import draw_mermaid
-from surehand.graph.engine import Run, Step, drive, drive_here
-from surehand.graph.live import STEP_ENDED, Outbox, end
+from surehand.graph.engine import Run, drive, drive_here
 from surehand.graph.plan import Plan
 from surehand.graph.settings import StreamMode, read_modes, read_settings
+from surehand.graph.streaming import live, stream_here
 
 __all__ = ["CompiledGraph"]
-
-_ENDED: Final = object()
 
 
 class CompiledGraph:
@@ -88,12 +86,8 @@ class CompiledGraph:
             OptionError: The mode is none.
             Exception: As ``invoke``.
         """
-        modes = read_modes(stream_mode)
-        # What nodes emit has to come out while they run, so that something must run them meanwhile: a loop. The other
-        # modes have nothing to say within a step, and their steps may stay in the caller's thread.
-        if "custom" in modes:
-            return self._pulled(self.astream(input, config, stream_mode=stream_mode, context=context))
-        return self._stepwise(self._start(input, config, context=context), modes, is_list=stream_mode != modes[0])
+        start = partial(self._start, input, config, context=context)
+        return stream_here(start, self._plan.state, read_modes(stream_mode))
 
     def astream(
         self,
@@ -104,8 +98,8 @@ class CompiledGraph:
         context: Any = None,
     ) -> AsyncGenerator[Any, None]:
         """``stream``, awaited; synchronous nodes run on threads."""
-        modes = read_modes(stream_mode)
-        return self._live(input, config, modes, is_list=stream_mode != modes[0], context=context)
+        start = partial(self._start, input, config, context=context)
+        return live(start, self._plan.state, read_modes(stream_mode))
 
     def draw_mermaid(self) -> str:
         """The graph as a Mermaid flowchart; dotted arrows are decided while it runs."""
@@ -115,12 +109,7 @@ class CompiledGraph:
         return f"CompiledGraph({self.name!r}, nodes=[{', '.join(self._plan.nodes)}])"
 
     def _start(
-        self,
-        given: object,
-        config: RunConfig | None,
-        *,
-        context: object,
-        emit: Callable[[Any], None] | None = None,
+        self, given: object, config: RunConfig | None, emit: Callable[[Any], None] | None = None, *, context: object
     ) -> Run:
         return Run.from_input(self._plan, read_settings(config, context=context, emit=emit), self._given(given))
 
@@ -131,50 +120,3 @@ class CompiledGraph:
     def _reached(self, state: Any) -> Any:
         """The state as ``invoke`` returns it."""
         return state
-
-    def _stepwise(self, run: Run, modes: tuple[StreamMode, ...], *, is_list: bool) -> Generator[Any, None, None]:
-        while not run.is_over:
-            for mode, item in self._items(run.step_here(), modes):
-                yield (mode, item) if is_list else item
-
-    async def _live(
-        self, given: object, config: RunConfig | None, modes: tuple[StreamMode, ...], *, is_list: bool, context: object
-    ) -> AsyncGenerator[Any, None]:
-        outbox = Outbox()
-        run = self._start(given, config, context=context, emit=outbox.put if "custom" in modes else None)
-        while not run.is_over:
-            work = outbox.start(run.step())
-            # A reader may stop between two items, which closes this generator here: the step must not go on unattended.
-            try:
-                while (emitted := await outbox.take()) is not STEP_ENDED:
-                    yield ("custom", emitted) if is_list else emitted
-                step = await work
-            finally:
-                await end(work)
-            for mode, item in self._items(step, modes):
-                yield (mode, item) if is_list else item
-
-    def _items(self, step: Step, modes: tuple[StreamMode, ...]) -> list[tuple[StreamMode, Any]]:
-        """What a step puts on the stream."""
-        state = self._plan.state
-        items: list[tuple[StreamMode, Any]] = []
-        if "updates" in modes:
-            for update in step.updates:
-                for part in state.written(update.writes) or [None]:
-                    items.append(("updates", {update.node: part}))  # noqa: PERF401 - a list of one type, said once
-        if "values" in modes:
-            items.append(("values", state.view(step.after.values)))
-        return items
-
-    @staticmethod
-    def _pulled(items: AsyncGenerator[Any, None]) -> Generator[Any, None, None]:
-        """An asynchronous stream, taken item by item from synchronous code."""
-
-        async def take() -> Any:
-            return await anext(items, _ENDED)
-
-        try:
-            while (item := run_sync(take)) is not _ENDED:
-                yield item
-        finally:
-            run_sync(items.aclose)

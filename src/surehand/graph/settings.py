@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 from surehand.control import RunConfig
@@ -10,7 +11,7 @@ from surehand.errors import OptionError
 from surehand.graph.engine import Settings
 from surehand.policy import count_or_none
 
-__all__ = ["StreamMode", "read_modes", "read_settings"]
+__all__ = ["Modes", "StreamMode", "read_modes", "read_settings"]
 
 StreamMode: TypeAlias = Literal["values", "updates", "custom"]
 """``values``: the state after every step; ``updates``: what each node returned; ``custom``: what nodes emit."""
@@ -45,7 +46,25 @@ def _entries_of(config: object) -> dict[str, Any]:
     return dict(cast("Mapping[str, Any]", config))
 
 
-def read_modes(stream_mode: StreamMode | list[StreamMode]) -> tuple[StreamMode, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Modes:
+    """What a reader asks a stream for."""
+
+    names: tuple[StreamMode, ...]
+    is_list: bool
+    """Whether items come as ``(mode, item)``."""
+
+    @property
+    def are_live(self) -> bool:
+        """Whether there are items while a step runs, and not only when it has ended."""
+        return "custom" in self.names
+
+    def shown(self, mode: StreamMode, item: Any) -> Any:
+        """An item as the reader gets it."""
+        return (mode, item) if self.is_list else item
+
+
+def read_modes(stream_mode: StreamMode | list[StreamMode]) -> Modes:
     """The modes of a stream.
 
     Raises:
@@ -54,4 +73,4 @@ def read_modes(stream_mode: StreamMode | list[StreamMode]) -> tuple[StreamMode, 
     modes: tuple[object, ...] = tuple(stream_mode) if isinstance(stream_mode, list) else (stream_mode,)
     if not modes or any(mode not in _MODES for mode in modes):
         raise OptionError(option="stream_mode", value=stream_mode, expected=f"one or a list of: {', '.join(_MODES)}")
-    return cast("tuple[StreamMode, ...]", modes)
+    return Modes(names=cast("tuple[StreamMode, ...]", modes), is_list=isinstance(stream_mode, list))

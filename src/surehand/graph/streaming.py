@@ -1,0 +1,75 @@
+"""What a run puts on its stream, step by step or while a step runs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Generator
+from typing import Any, Final, TypeAlias
+
+from surehand.concurrency import run_sync
+from surehand.graph.engine import Run, Step
+from surehand.graph.live import STEP_ENDED, Outbox, end
+from surehand.graph.settings import Modes, StreamMode
+from surehand.graph.state import State
+
+__all__ = ["Start", "live", "stream_here"]
+
+_ENDED: Final = object()
+
+Start: TypeAlias = Callable[[Callable[[Any], None] | None], Run]
+"""Makes the run, given what takes the items that its nodes emit; None where nobody reads them."""
+
+
+def stream_here(start: Start, state: State, modes: Modes) -> Generator[Any, None, None]:
+    """The items of a run, for synchronous callers; a step runs when its items are asked for."""
+    # What nodes emit has to come out while they run, so that something must run them meanwhile: a loop. The other
+    # modes have nothing to say within a step, and their steps may stay in the caller's thread.
+    return _pulled(live(start, state, modes)) if modes.are_live else _stepwise(start, state, modes)
+
+
+async def live(start: Start, state: State, modes: Modes) -> AsyncGenerator[Any, None]:
+    """The items of a run, in the order of time, those of a step while it runs."""
+    outbox = Outbox()
+    run = start(outbox.put if "custom" in modes.names else None)
+    while not run.is_over:
+        work = outbox.start(run.step())
+        # A reader may stop between two items, which closes this generator here: the step must not go on unattended.
+        try:
+            while (emitted := await outbox.take()) is not STEP_ENDED:
+                yield modes.shown("custom", emitted)
+            step = await work
+        finally:
+            await end(work)
+        for mode, item in _items(step, state, modes):
+            yield modes.shown(mode, item)
+
+
+def _stepwise(start: Start, state: State, modes: Modes) -> Generator[Any, None, None]:
+    run = start(None)
+    while not run.is_over:
+        for mode, item in _items(run.step_here(), state, modes):
+            yield modes.shown(mode, item)
+
+
+def _pulled(items: AsyncGenerator[Any, None]) -> Generator[Any, None, None]:
+    """An asynchronous stream, taken item by item from synchronous code."""
+
+    async def take() -> Any:
+        return await anext(items, _ENDED)
+
+    try:
+        while (item := run_sync(take)) is not _ENDED:
+            yield item
+    finally:
+        run_sync(items.aclose)
+
+
+def _items(step: Step, state: State, modes: Modes) -> list[tuple[StreamMode, Any]]:
+    """What a step puts on the stream when it has ended."""
+    items: list[tuple[StreamMode, Any]] = []
+    if "updates" in modes.names:
+        for update in step.updates:
+            for part in state.written(update.writes) or [None]:
+                items.append(("updates", {update.node: part}))  # noqa: PERF401 - a list of one type, said once
+    if "values" in modes.names:
+        items.append(("values", state.view(step.after.values)))
+    return items
