@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, Generic, TypedDict, TypeGuard
+from typing import Any, ClassVar, Final, Generic, Protocol, TypedDict, TypeGuard
 
 from typing_extensions import TypeVar
 
 from surehand.policy import UNSET
 from surehand.shapes import is_a
 
-__all__ = ["END", "START", "Command", "RunConfig", "Runtime", "Send", "current_runtime", "is_command"]
+__all__ = ["END", "START", "Command", "Publisher", "RunConfig", "Runtime", "Send", "current_runtime", "is_command"]
 
 START: Final = "__start__"
 """The name of a graph's entry."""
@@ -76,6 +76,27 @@ def is_command(value: object) -> TypeGuard[Command[Any]]:
     return is_a(value, Command)
 
 
+class Publisher(Protocol):
+    """Puts what happens in a node on the graph's stream, with where it happens."""
+
+    def __call__(self, mode: str, item: Any) -> None:
+        """Put a value on the stream of a mode; on a thread, wait until there is room for it."""
+        ...
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the reader is so far behind that whoever can wait should."""
+        ...
+
+    async def room(self) -> None:
+        """Wait until there is room."""
+        ...
+
+    def within(self, call_id: str) -> Publisher:
+        """The same for what happens in one call."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
     """What a graph hands to the nodes it runs."""
@@ -87,7 +108,7 @@ class Runtime:
     """The host's own object, as given to ``invoke(…, context=…)``."""
     emit: Callable[[Any], None] | None = None
     """Puts a value on the graph's ``custom`` stream; None outside a stream."""
-    publish: Callable[[str, Any], None] | None = None
+    publish: Publisher | None = None
     """Puts a value on the stream of a mode; None outside a stream."""
     wanted: frozenset[str] = frozenset()
     """The modes that somebody reads."""
