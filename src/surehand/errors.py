@@ -19,6 +19,7 @@
     │   ├── ProcessDied            the process of a tool ended before it had answered
     │   ├── RemoteError            stands for an exception that could not leave a tool's process
     │   ├── NodeError              a node broke its contract
+    │   ├── NodeTimedOut           a node did not end in time                          (also TimeoutError)
     │   ├── RoutingError           a graph was sent to a node it does not have
     │   ├── GraphRecursionError    a graph ran out of steps                            (also RecursionError)
     │   ├── InterruptExpired       a question that nobody answered in time             (also TimeoutError)
@@ -58,6 +59,7 @@ __all__ = [
     "ModelError",
     "ModelRetry",
     "NodeError",
+    "NodeTimedOut",
     "OptionError",
     "ProcessDied",
     "RemoteError",
@@ -416,6 +418,23 @@ class NodeError(RunError):
         super().__init__(f"Node {node!r}: {problem}. {remedy}", node=node, problem=problem, remedy=remedy)
 
 
+class NodeTimedOut(RunError, TimeoutError):
+    """A node did not end in time."""
+
+    code = "node_timed_out"
+
+    node: str
+    timeout: float
+    """Seconds."""
+
+    def __init__(self, *, node: str, timeout: float) -> None:
+        super().__init__(
+            f"Node {node!r} did not end within {timeout:g} s. What it did so far may have happened.",
+            node=node,
+            timeout=timeout,
+        )
+
+
 class RoutingError(RunError):
     """A graph was sent to a node it does not have."""
 
@@ -503,6 +522,9 @@ class StoreError(_Fielded):
     """A store could not read or write."""
 
     code = "store_error"
+
+    problem: str
+    remedy: str
 
     def __init__(self, *, problem: str, remedy: str) -> None:
         super().__init__(f"{problem}. {remedy}", problem=problem, remedy=remedy)

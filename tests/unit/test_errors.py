@@ -24,6 +24,7 @@ from surehand.errors import (
     ModelError,
     ModelRetry,
     NodeError,
+    NodeTimedOut,
     OptionError,
     ProcessDied,
     RemoteError,
@@ -163,6 +164,12 @@ EXAMPLES: list[tuple[SurehandError, type[Exception], str, str]] = [
         StoreError,
         "checkpoint_error",
         "thread 't', checkpoint 'c': the text is no JSON. Restore it.",
+    ),
+    (
+        NodeTimedOut(node="n", timeout=2.0),
+        TimeoutError,
+        "node_timed_out",
+        "Node 'n' did not end within 2 s. What it did so far may have happened.",
     ),
     (
         CheckpointConflict(thread_id="t"),

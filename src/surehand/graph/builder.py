@@ -6,18 +6,21 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, Self, cast
 
+from surehand.checkpoints import Checkpointer
 from surehand.control import END, START
 from surehand.errors import GraphDefinitionError, OptionError, shown
 from surehand.graph.actions import NodeAction, PathAction, is_chat_model, name_of, read_action
+from surehand.graph.caching import NodeCache
 from surehand.graph.checks import check_plan
 from surehand.graph.compiled import CompiledGraph
 from surehand.graph.destinations import destinations_of
 from surehand.graph.hints import literal_texts, return_hint
 from surehand.graph.plan import Branch, Join, Node, Plan
-from surehand.graph.schema import read_schema
+from surehand.graph.schema import read_schema, types_of
 from surehand.graph.subgraphs import shared_keys
-from surehand.policy import RetryPolicy, check_methods
+from surehand.policy import CachePolicy, RetryPolicy, check_methods, flag, seconds_or_none
 from surehand.stores import Store
+from surehand.wording import did_you_mean
 
 __all__ = ["StateGraph"]
 
@@ -50,6 +53,7 @@ class StateGraph:
 
     def __init__(self, schema: Any) -> None:
         self._state = read_schema(schema)
+        self._schema = schema
         self._nodes: dict[str, Node] = {}
         self._edges: dict[str, dict[str, None]] = {}
         self._branches: dict[str, list[Branch]] = {}
@@ -62,6 +66,10 @@ class StateGraph:
         *,
         retry: RetryPolicy | None = None,
         retry_policy: RetryPolicy | None = None,
+        timeout: float | None = None,
+        defer: bool = False,
+        cache: CachePolicy | None = None,
+        cache_policy: CachePolicy | None = None,
         destinations: Iterable[str] | None = None,
     ) -> Self:
         """Add a node: ``add_node(name, action)``, or ``add_node(action)`` for one that has a name of its own.
@@ -77,6 +85,11 @@ class StateGraph:
                 but those that point at a mistake in the program, such as TypeError or ValueError, and requests that
                 were refused for what they are, such as by HTTP 404.
             retry_policy: Another spelling of ``retry``.
+            timeout: Seconds that an attempt may take; None for no limit. An asynchronous node is cancelled then; a
+                synchronous one goes on in its thread, and what it returns goes nowhere.
+            defer: Whether it runs when nothing else is left to run, after branches of any length.
+            cache: Keeps what it returned for what it was given, so that it is not run for the same again.
+            cache_policy: Another spelling of ``cache``.
             destinations: The nodes that the action's commands lead to; known anyway where it is annotated
                 ``Command[Literal[…]]``.
 
@@ -94,6 +107,9 @@ class StateGraph:
             subgraph=self._read_subgraph(name, given),
             retry=_read_policy(retry, retry_policy),
             destinations=destinations_of(given, destinations),
+            timeout=seconds_or_none("timeout", timeout),
+            is_deferred=flag("defer", defer),
+            cache=self._read_cache(name, given, cache, cache_policy),
         )
         return self
 
@@ -187,18 +203,38 @@ class StateGraph:
         """``add_edge(name, END)``."""
         return self.add_edge(name, END)
 
-    def compile(self, *, store: Store | None = None, name: str | None = None) -> CompiledGraph:
+    def compile(
+        self,
+        checkpointer: Checkpointer | None = None,
+        *,
+        store: Store | None = None,
+        types: Iterable[type] = (),
+        interrupt_before: Iterable[str] = (),
+        interrupt_after: Iterable[str] = (),
+        name: str | None = None,
+    ) -> CompiledGraph:
         """Check the graph and make it runnable; later changes of the builder do not reach it.
 
         Args:
+            checkpointer: Keeps every run under the thread that its configuration names, step by step, so that it can be
+                asked, stopped, resumed and forked. A graph inside of another one is kept by that one's.
+            types: Classes of values that the state may hold, besides those that its annotations name.
+            interrupt_before: Nodes before which a run stops; an input of None goes on. ``"*"`` names all.
+            interrupt_after: Nodes after which a run stops.
             store: What tools and nodes find as their store; a graph inside another one uses that one's by default.
             name: The name in messages, and of the graph as a node; ``graph`` by default.
 
         Raises:
             GraphDefinitionError: There is no entry, an edge starts or ends at no node, or nothing leads to a node.
-            OptionError: The store has not the methods of one.
+            OptionError: The store has not the methods of one, or the checkpointer is none.
         """
         check_methods("store", store, "get", "put")
+        before, after = self._pauses(interrupt_before), self._pauses(interrupt_after)
+        if (before or after) and checkpointer is None:
+            raise GraphDefinitionError(
+                problem="A run that stops before or after a node has to be kept",
+                remedy="Compile the graph with a checkpointer.",
+            )
         plan = Plan(
             name=name or "graph",
             state=self._state,
@@ -207,6 +243,11 @@ class StateGraph:
             branches={source: tuple(branches) for source, branches in self._branches.items()},
             joins=tuple(self._joins),
             store=store,
+            checkpointer=_checked(checkpointer),
+            schema=self._schema,
+            types=frozenset(types),
+            pauses_before=before,
+            pauses_after=after,
         )
         check_plan(plan)
         return CompiledGraph(plan)
@@ -231,6 +272,29 @@ class StateGraph:
             )
         return name, action_given
 
+    def _pauses(self, names: Iterable[str]) -> frozenset[str]:
+        given = frozenset([names] if isinstance(names, str) else names)
+        if "*" in given:
+            return frozenset(self._nodes)
+        for name in given - set(self._nodes):
+            raise GraphDefinitionError(
+                problem=f"A run cannot stop at {name!r}, which is no node",
+                remedy=f"Expected some of: {', '.join(self._nodes)}.{did_you_mean(name, self._nodes)}",
+            )
+        return given
+
+    def _read_cache(self, name: str, action: object, *policies: object) -> NodeCache | None:
+        given = [policy for policy in policies if policy is not None]
+        if not given:
+            return None
+        if len(given) > 1 or not isinstance(given[0], CachePolicy):
+            raise OptionError(option="cache", value=given, expected="one CachePolicy or None")
+        if isinstance(action, CompiledGraph):
+            raise OptionError(
+                option="cache", value=given[0], expected=f"None for the graph at {name!r}", remedy="Cache its nodes."
+            )
+        return NodeCache(given[0], types_of(self._schema))
+
     def _takes_messages(self, name: str, action: object) -> bool:
         if not is_chat_model(action):
             return False
@@ -250,6 +314,17 @@ class StateGraph:
                 remedy="Give both a key of the same name, or call the graph in a function that translates.",
             )
         return action.plan
+
+
+def _checked(checkpointer: object) -> Checkpointer | None:
+    if checkpointer is None or isinstance(checkpointer, Checkpointer):
+        return checkpointer
+    raise OptionError(
+        option="checkpointer",
+        value=checkpointer,
+        expected="a Checkpointer, such as SqliteSaver('runs.sqlite'), or None",
+        remedy="A saver of your own derives from surehand.Checkpointer.",
+    )
 
 
 def _read_policy(*policies: object) -> RetryPolicy | None:

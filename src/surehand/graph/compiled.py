@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from functools import partial
 from typing import Any
 
-from surehand.control import RunConfig
+from surehand.checkpoints.codec import Codec
+from surehand.concurrency import finish_without_loop, run_sync
+from surehand.control import RunConfig, is_command
+from surehand.errors import OptionError
 from surehand.graph.drawing import draw_mermaid
 from surehand.graph.engine import Run, drive, drive_here
+from surehand.graph.opening import open_run
 from surehand.graph.plan import Plan
-from surehand.graph.settings import StreamMode, read_modes, read_settings
+from surehand.graph.saving import Keeping
+from surehand.graph.settings import Keeper, StreamMode, read_modes, read_settings
+from surehand.graph.snapshot import with_interrupts
 from surehand.graph.streaming import live, stream_here
+from surehand.graph.tasks import Settings
+from surehand.graph.threads import StateSnapshot, change, history, look
+from surehand.policy import count_or_none
 
 __all__ = ["CompiledGraph"]
 
@@ -24,6 +33,8 @@ class CompiledGraph:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
+        saver = plan.checkpointer
+        self._keeper = None if saver is None else Keeper(saver=saver, codec=Codec(plan.all_types()))
 
     @property
     def plan(self) -> Plan:
@@ -54,15 +65,15 @@ class CompiledGraph:
             RoutingError: The graph was sent to a node that it does not have.
             Exception: Whatever a node raises, the same object, with a note that names the node.
         """
-        run = self._start(input, config, context=context)
+        run = finish_without_loop(self._open(input, config, context=context, is_here=True))
         drive_here(run)
-        return self._reached(run.result)
+        return self._result_of(run)
 
     async def ainvoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> Any:
         """``invoke``, awaited; synchronous nodes run on threads."""
-        run = self._start(input, config, context=context)
+        run = await self._open(input, config, context=context, is_here=False)
         await drive(run)
-        return self._reached(run.result)
+        return self._result_of(run)
 
     def stream(
         self,
@@ -86,7 +97,7 @@ class CompiledGraph:
             OptionError: The mode is none.
             Exception: As ``invoke``.
         """
-        start = partial(self._start, input, config, context=context)
+        start = partial(self._open, input, config, context=context)
         return stream_here(start, self._plan.state, read_modes(stream_mode))
 
     def astream(
@@ -98,7 +109,7 @@ class CompiledGraph:
         context: Any = None,
     ) -> AsyncGenerator[Any, None]:
         """``stream``, awaited; synchronous nodes run on threads."""
-        start = partial(self._start, input, config, context=context)
+        start = partial(self._open, input, config, context=context)
         return live(start, self._plan.state, read_modes(stream_mode))
 
     def draw_mermaid(self) -> str:
@@ -108,10 +119,99 @@ class CompiledGraph:
     def __repr__(self) -> str:
         return f"CompiledGraph({self.name!r}, nodes=[{', '.join(self._plan.nodes)}])"
 
-    def _start(
-        self, given: object, config: RunConfig | None, emit: Callable[[Any], None] | None = None, *, context: object
+    # Threads
+
+    def get_state(self, config: RunConfig) -> StateSnapshot:
+        """What is kept of a thread: its newest checkpoint, or the one that ``checkpoint_id`` names.
+
+        A thread without a checkpoint has no values and nothing to run next.
+
+        Raises:
+            OptionError: The graph has no checkpointer, or the configuration names no thread.
+            CheckpointError: What is kept cannot be read, or there is no such checkpoint.
+        """
+        settings, keeping = self._kept(config)
+        return finish_without_loop(look(self._plan, settings, keeping, is_here=True))
+
+    async def aget_state(self, config: RunConfig) -> StateSnapshot:
+        """``get_state``, awaited."""
+        settings, keeping = self._kept(config)
+        return await look(self._plan, settings, keeping, is_here=False)
+
+    def get_state_history(self, config: RunConfig, *, limit: int | None = None) -> Iterator[StateSnapshot]:
+        """The checkpoints of a thread, the newest first; ``config`` of each is where a graph can go on from.
+
+        Args:
+            config: Names the thread.
+            limit: How many at most; None for all.
+
+        Raises:
+            OptionError, CheckpointError: As ``get_state``.
+        """
+        _, keeping = self._kept(config)
+        items = history(self._plan, keeping, limit=count_or_none("limit", limit), is_here=True)
+        while (item := finish_without_loop(_next(items))) is not None:
+            yield item
+
+    async def aget_state_history(self, config: RunConfig, *, limit: int | None = None) -> AsyncIterator[StateSnapshot]:
+        """``get_state_history``, awaited."""
+        _, keeping = self._kept(config)
+        most = count_or_none("limit", limit)
+        async for item in history(self._plan, keeping, limit=most, is_here=False):
+            yield item
+
+    def update_state(self, config: RunConfig, values: Any, as_node: str | None = None) -> RunConfig:
+        """Change the state of a thread, as if a node had returned ``values``; the run goes on behind that node.
+
+        A checkpoint is added, and none is changed. Where ``checkpoint_id`` names an earlier one, the thread is forked
+        there. Questions of the checkpoint before are no longer open.
+
+        Args:
+            config: Names the thread.
+            values: The update, as a node returns it; None changes nothing, and still goes on behind the node.
+            as_node: The node, or START for the input; None for the one that ran last.
+
+        Returns:
+            Names the new checkpoint.
+
+        Raises:
+            InputError: The node is unknown or cannot be told, or the update is none of the state.
+            CheckpointConflict: A run has gone on with the thread meanwhile.
+            OptionError, CheckpointError: As ``get_state``.
+        """
+        return run_sync(lambda: self.aupdate_state(config, values, as_node))
+
+    async def aupdate_state(self, config: RunConfig, values: Any, as_node: str | None = None) -> RunConfig:
+        """``update_state``, awaited."""
+        settings, keeping = self._kept(config)
+        return await change(self._plan, settings, keeping, values, as_node)
+
+    def _kept(self, config: RunConfig) -> tuple[Settings, Keeping]:
+        settings = read_settings(config, keeper=self._keeper)
+        if settings.keeping is None:
+            raise OptionError(
+                option="checkpointer",
+                value=None,
+                expected="one, for the state of a thread to be kept",
+                remedy="Compile the graph with checkpointer=….",
+            )
+        return settings, settings.keeping
+
+    async def _open(
+        self,
+        given: object,
+        config: RunConfig | None,
+        emit: Callable[[Any], None] | None = None,
+        *,
+        context: object,
+        is_here: bool,
     ) -> Run:
-        return Run.from_input(self._plan, read_settings(config, context=context, emit=emit), self._given(given))
+        settings = read_settings(config, context=context, emit=emit, keeper=self._keeper)
+        goes_on = self._keeper is not None and (given is None or is_command(given))
+        return await open_run(self._plan, settings, given if goes_on else self._given(given), is_here=is_here)
+
+    def _result_of(self, run: Run) -> Any:
+        return with_interrupts(self._reached(run.result), run.snapshot.values, run.interrupts)
 
     def _given(self, given: object) -> object:
         """The input as the state takes it; every way to run the graph comes by here."""
@@ -120,3 +220,7 @@ class CompiledGraph:
     def _reached(self, state: Any) -> Any:
         """The state as ``invoke`` returns it."""
         return state
+
+
+async def _next(items: AsyncIterator[StateSnapshot]) -> StateSnapshot | None:
+    return await anext(items, None)

@@ -6,7 +6,10 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from surehand.checkpoints import Checkpointer
 from surehand.graph.actions import Action
+from surehand.graph.caching import NodeCache
+from surehand.graph.schema import types_of
 from surehand.graph.state import State
 from surehand.policy import RetryPolicy
 
@@ -31,6 +34,12 @@ class Node:
     retry: RetryPolicy | None
     destinations: frozenset[str] | None
     """Where its commands may lead; None where that is not known."""
+    timeout: float | None = None
+    """Seconds that an attempt may take; None for no limit."""
+    is_deferred: bool = False
+    """Whether it runs when nothing else is left to run."""
+    cache: NodeCache | None = None
+    """What it returned before; None where nothing is kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,3 +82,19 @@ class Plan:
     """What nodes find as their store; None without one."""
     recursion_limit: int = DEFAULT_LIMIT
     """Steps a run may take where its configuration does not say."""
+    checkpointer: Checkpointer | None = None
+    """Keeps the runs; None where they are not kept, and in a graph inside of another one."""
+    schema: Any = None
+    """The state's schema, whose annotations name types that checkpoints may hold."""
+    types: frozenset[type] = frozenset()
+    """Further types that they may hold."""
+    pauses_before: frozenset[str] = frozenset()
+    """The nodes before which a run stops, until somebody goes on with it."""
+    pauses_after: frozenset[str] = frozenset()
+    """The nodes after which a run stops."""
+
+    def all_types(self) -> frozenset[type]:
+        """The types of values in checkpoints of this graph and of those inside of it."""
+        own = self.types | types_of(self.schema)
+        inner = [node.subgraph.all_types() for node in self.nodes.values() if node.subgraph is not None]
+        return own.union(*inner)

@@ -9,7 +9,7 @@ from surehand.control import END, START, Send
 from surehand.errors import RoutingError
 from surehand.graph.plan import Branch, Plan
 
-__all__ = ["ENTRY", "WHOLE_STATE", "Task", "arrive", "targets_of_branch", "tasks_for"]
+__all__ = ["ENTRY", "WHOLE_STATE", "Task", "arrive", "next_tasks", "targets_of_branch", "tasks_for"]
 
 
 class _WholeState:
@@ -70,6 +70,24 @@ def tasks_for(targets: Iterable[tuple[str, object]], plan: Plan) -> tuple[Task, 
             pulled[name] = Task(name)
     tasks = [*pulled.values(), *sent]
     return tuple(sorted(tasks, key=lambda task: plan.nodes[task.node].index) if len(tasks) > 1 else tasks)
+
+
+def next_tasks(
+    targets: Iterable[tuple[str, object]], plan: Plan, deferred: Sequence[Task]
+) -> tuple[tuple[Task, ...], tuple[Task, ...]]:
+    """The tasks of the next step, and those that run when nothing else is left to run.
+
+    Raises:
+        RoutingError: A target is no node of the graph.
+    """
+    tasks = tasks_for(targets, plan)
+    now = tuple(task for task in tasks if not plan.nodes[task.node].is_deferred)
+    if len(now) == len(tasks) and not deferred:
+        return now, ()
+    held = [*deferred, *(task for task in tasks if plan.nodes[task.node].is_deferred and task not in deferred)]
+    if now:
+        return now, tuple(held)
+    return tuple(sorted(held, key=lambda task: plan.nodes[task.node].index)), ()
 
 
 def _known(source: str, target: object, plan: Plan, *, may_end: bool) -> str:

@@ -10,19 +10,20 @@ from __future__ import annotations
 import collections.abc
 import dataclasses
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, get_args, get_origin
 
 from pydantic import BaseModel, PydanticUndefinedAnnotation
 from pydantic.fields import FieldInfo
 
+from surehand.checkpoints.types import types_in
 from surehand.errors import GraphDefinitionError, shown
 from surehand.graph.channels import Channel, Reducer, check_reducer
 from surehand.graph.hints import callers_names, class_hints
 from surehand.graph.state import MESSAGES, ROOT, MappingState, ModelState, RecordState, RootState, State
 from surehand.messages import Message, add_messages
 
-__all__ = ["read_schema"]
+__all__ = ["read_schema", "types_of"]
 
 _FORMS = "a TypedDict, a dataclass, a pydantic model or Annotated[list, add_messages]"
 _QUALIFIERS = {"Required", "NotRequired", "ReadOnly", "Final", "ClassVar"}
@@ -36,6 +37,14 @@ _CONCRETE: dict[object, type] = {
     collections.abc.Set: set,
     collections.abc.MutableSet: set,
 }
+
+
+def types_of(schema: object) -> frozenset[type]:
+    """The classes that the values of a state may be of, as its annotations say."""
+    hints: Sequence[object] = [schema]
+    if inspect.isclass(schema) and (hasattr(schema, "__required_keys__") or dataclasses.is_dataclass(schema)):
+        hints = list(class_hints(schema).values())
+    return frozenset(type for hint in hints for type in types_in(hint))
 
 
 def read_schema(schema: object) -> State:

@@ -9,6 +9,7 @@ from surehand.interrupts.signals import (
     current_scope,
     interrupt,
     interrupted_in,
+    set_scope,
     use_scope,
 )
 
@@ -21,5 +22,6 @@ __all__ = [
     "current_scope",
     "interrupt",
     "interrupted_in",
+    "set_scope",
     "use_scope",
 ]

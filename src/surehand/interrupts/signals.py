@@ -27,6 +27,7 @@ __all__ = [
     "current_scope",
     "interrupt",
     "interrupted_in",
+    "set_scope",
     "use_scope",
 ]
 
@@ -198,6 +199,11 @@ def use_scope(scope: InterruptScope | None) -> Generator[None, None, None]:
         yield
     finally:
         _scope.reset(token)
+
+
+def set_scope(scope: InterruptScope | None) -> None:
+    """Have the code that follows in this context ask in this scope."""
+    _scope.set(scope)
 
 
 def interrupt(value: Any, *, key: str | None = None, expires_in: float | None = None) -> Any:

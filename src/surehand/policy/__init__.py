@@ -1,6 +1,7 @@
 """Policies of a call: how often, how long, with what care. Plain values, checked when they are made."""
 
 from surehand.policy.breaker import CircuitBreaker
+from surehand.policy.cache import CachePolicy
 from surehand.policy.checks import (
     are_exceptions,
     check_function,
@@ -31,6 +32,7 @@ __all__ = [
     "DEFAULT_NO_PROGRESS",
     "DEFAULT_OPTIONS",
     "UNSET",
+    "CachePolicy",
     "CircuitBreaker",
     "ClassRule",
     "ErrorRule",
