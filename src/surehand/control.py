@@ -114,6 +114,8 @@ class Runtime:
     """The modes that somebody reads."""
     saver: Any = None
     """The ``Checkpointer`` of this run; None where it is not kept."""
+    codec: Any = None
+    """How values are written for it; None where the run is not kept."""
     thread_id: str = ""
     """The thread that the run is kept under; empty where it is not."""
     namespace: str = ""

@@ -215,6 +215,7 @@ class Tasks:
             elapsed=self._elapsed,
             shared=self._shared,
             saver=None if keeping is None else keeping.saver,
+            codec=None if keeping is None else keeping.codec,
             thread_id="" if keeping is None else keeping.thread_id,
         )
         return made

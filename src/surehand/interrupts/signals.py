@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -31,7 +32,7 @@ __all__ = [
     "use_scope",
 ]
 
-InterruptKind: TypeAlias = Literal["question", "approval"]
+InterruptKind: TypeAlias = Literal["question", "approval", "doubt"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +44,8 @@ class Interrupt:
     value: Any
     """What is asked, as JSON can carry it."""
     kind: InterruptKind = "question"
-    """``approval``: whether a call may run; it is answered by a decision."""
+    """``approval``: whether a call may run; ``doubt``: what is to become of one that was interrupted while it ran. Both
+    are answered by a decision (``read_decision``)."""
     node: str = ""
     """The node that asks, or that the tool runs in."""
     call_id: str | None = None
@@ -112,6 +114,7 @@ class InterruptScope:
         self._call_id = call_id
         self._tool = tool
         self._count = 0
+        self._entered: Counter[tuple[str, ...]] = Counter()
         self._lock = Lock()
 
     def within(self, *path: str, call_id: str | None = None, tool: str | None = None) -> InterruptScope:
@@ -123,6 +126,13 @@ class InterruptScope:
             call_id=call_id or self._call_id,
             tool=tool or self._tool,
         )
+
+    def within_next(self, *path: str, tool: str | None = None) -> InterruptScope:
+        """The scope of something inside of this one that comes several times: the first time, the second, and so on."""
+        with self._lock:
+            number = self._entered[path]
+            self._entered[path] += 1
+        return self.within(*path, str(number), tool=tool)
 
     def ask(
         self,
