@@ -297,23 +297,24 @@ class _Session(Generic[C]):
         self._database = database
         self._connection: C | None = None
 
-    def settle(self, group: list[_Operation[C, Any]]) -> None:
+    def settle(self, group: Sequence[_Operation[C, Any]]) -> None:
         """Commit what can be committed, and wake everybody."""
-        waiting: Sequence[_Operation[C, Any]] = group
-        size, was_lost = len(group), False
-        while waiting:
-            part = waiting[:size]
-            failure = self._transact(part)
-            if failure is not None and failure.is_lost and not was_lost:
-                was_lost = True
-                continue
-            if failure is not None and failure.first:
-                size = failure.first
-                continue
-            settled = part if failure is None else _blamed(part, failure)
+        while group:
+            settled = self._settle_some(group)
             _wake(settled)
-            waiting = waiting[size:] if settled is part else [task for task in waiting if task not in settled]
-            size, was_lost = len(waiting), False
+            group = _without(group, settled)
+
+    def _settle_some(self, part: Sequence[_Operation[C, Any]]) -> Sequence[_Operation[C, Any]]:
+        """Commit as many as can be, the first ones, or find out whose failure it is; returns those that are settled."""
+        was_lost = False
+        while (failure := self._transact(part)) is not None:
+            if failure.is_lost and not was_lost:
+                was_lost = True
+            elif failure.first:
+                part = part[: failure.first]
+            else:
+                return _blamed(part, failure)
+        return part
 
     def close(self) -> None:
         if self._connection is not None:
@@ -384,6 +385,11 @@ def _blamed(part: Sequence[_Operation[C, Any]], failure: _Failure) -> Sequence[_
     for task in settled:
         task.error = failure.error if task is settled[0] else _copy_of(failure.error)
     return settled
+
+
+def _without(group: Sequence[_Operation[C, Any]], settled: Iterable[_Item]) -> Sequence[_Operation[C, Any]]:
+    gone = frozenset(map(id, settled))
+    return [task for task in group if id(task) not in gone]
 
 
 def _copy_of(error: BaseException) -> BaseException:
