@@ -3,22 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TypeVar
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Self, TypeVar
 
-__all__ = ["forgotten_of", "is_at_or_below", "is_below_step", "needed_versions"]
+from surehand.checkpoints.checks import check_pruning
+
+__all__ = ["Retention", "is_at_or_below", "is_inside_step", "needed_versions"]
 
 N = TypeVar("N")
 
 
-def forgotten_of(checkpoints: Sequence[tuple[N, float]], *, keep: int, created_before: float | None) -> list[N]:
-    """Those checkpoints of a namespace that go.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """Which checkpoints of a namespace stay."""
 
-    Args:
-        checkpoints: A name of each, whatever it is, and when it was created; the newest first.
-        keep: How many of the newest stay in any case.
-        created_before: Only older ones go; None for any age.
-    """
-    return [name for name, at in checkpoints[keep:] if created_before is None or at < created_before]
+    keep: int
+    """So many of the newest stay in any case: 1 or more."""
+    created_before: float | None
+    """Only those that were created earlier go, in seconds since the epoch; None for any age."""
+
+    @classmethod
+    def of(cls, *, keep: int | None, older_than: float | None) -> Self:
+        """What ``Checkpointer.prune`` was asked for.
+
+        Raises:
+            OptionError: One of them makes no sense.
+        """
+        check_pruning(keep, older_than)
+        before = None if older_than is None else datetime.now(UTC).timestamp() - older_than
+        return cls(keep=1 if keep is None else keep, created_before=before)
+
+    def forgotten(self, checkpoints: Sequence[tuple[N, float]]) -> list[N]:
+        """Those that go.
+
+        Args:
+            checkpoints: Of a namespace, the newest first: a name of each, whatever it is, and when it was created.
+        """
+        return [name for name, at in checkpoints[self.keep :] if self._is_old(at)]
+
+    def _is_old(self, created_at: float) -> bool:
+        return self.created_before is None or created_at < self.created_before
 
 
 def is_at_or_below(namespace: str, top: str) -> bool:
@@ -26,8 +51,11 @@ def is_at_or_below(namespace: str, top: str) -> bool:
     return namespace == top or namespace.startswith(f"{top}/")
 
 
-def is_below_step(namespace: str, outer: str, checkpoint_ids: Collection[str]) -> bool:
-    """Whether a namespace belongs to what ran inside of the step after one of these checkpoints of ``outer``."""
+def is_inside_step(namespace: str, outer: str, checkpoint_ids: Collection[str]) -> bool:
+    """Whether a namespace is of what ran inside of the step after one of these checkpoints of ``outer``.
+
+    Such a namespace begins with that of the checkpoint and its id: ``<outer>/<id>:<task>``.
+    """
     prefix = f"{outer}/" if outer else ""
     if not namespace.startswith(prefix):
         return False
