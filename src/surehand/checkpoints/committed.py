@@ -225,12 +225,23 @@ class CommittedSaver(Checkpointer, Generic[C]):
 
     def calls(self, thread_id: str) -> list[CallRow]:
         """What is known of all calls of a thread; see ``Checkpointer.calls``."""
+        return self._run(self._listing_calls(thread_id), writes=False)
+
+    async def acalls(self, thread_id: str) -> list[CallRow]:
+        """``calls``, awaited."""
+        return await self._arun(self._listing_calls(thread_id), writes=False)
+
+    def _listing_calls(self, thread_id: str) -> Operation[C, list[CallRow]]:
         check_names(thread_id)
-        return self._run(partial(self._statements.calls, thread_id=thread_id), writes=False)
+        return partial(self._statements.calls, thread_id=thread_id)
 
     def threads(self) -> list[str]:
         """The threads there are; see ``Checkpointer.threads``."""
         return self._run(self._statements.threads, writes=False)
+
+    async def athreads(self) -> list[str]:
+        """``threads``, awaited."""
+        return await self._arun(self._statements.threads, writes=False)
 
     def delete_thread(self, thread_id: str) -> None:
         """Forget a thread; see ``Checkpointer.delete_thread``."""

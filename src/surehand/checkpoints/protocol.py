@@ -25,7 +25,9 @@ class Checkpointer(ABC):
 
     ``surehand.testing.check_checkpointer`` tries everything that is promised here on a saver of your own.
 
-    Every method raises ``StoreError`` where the storage fails, and ``CheckpointError`` for a row that it cannot read.
+    Every method raises ``StoreError`` where the storage fails and when the saver is closed, and ``CheckpointError`` for a
+    row that it cannot read and for what cannot be stored: texts that are no UTF-8 or hold the character NUL, numbers
+    that do not fit into eight bytes, a version that is a change of a later one, an id with ``/`` or ``:``.
     """
 
     @abstractmethod
@@ -72,7 +74,11 @@ class Checkpointer(ABC):
     def history(
         self, thread_id: str, namespace: str = "", *, before: int | None = None, limit: int | None = None
     ) -> list[CheckpointRow]:
-        """Checkpoints, the newest first: those of a number below ``before``, at most ``limit`` of them."""
+        """Checkpoints, the newest first: those of a number below ``before``, at most ``limit`` of them.
+
+        Raises:
+            OptionError: One of them is no whole number from 0.
+        """
 
     @abstractmethod
     def save_call(self, thread_id: str, row: CallRow, *, after: int | None) -> bool:
@@ -92,7 +98,7 @@ class Checkpointer(ABC):
 
     @abstractmethod
     def threads(self) -> list[str]:
-        """The threads there are, in the order of their names."""
+        """The threads that have a checkpoint or a call, in the order of their names (of the characters' code points)."""
 
     @abstractmethod
     def delete_thread(self, thread_id: str) -> None:
@@ -102,13 +108,19 @@ class Checkpointer(ABC):
     def prune(self, thread_id: str | None = None, *, keep: int | None = None, older_than: float | None = None) -> int:
         """Forget old checkpoints; the newest of a thread always stays, and so do its calls.
 
+        What ran inside of a step goes with the checkpoint before it: the namespaces that begin with that checkpoint's
+        and ``<id>:``. Every version that a remaining checkpoint needs stays.
+
         Args:
             thread_id: Of this thread; None for all.
-            keep: How many of the newest stay in each thread and namespace; None for any number.
+            keep: How many of the newest stay in each thread and namespace; None for the newest alone.
             older_than: Only those that are older, in seconds; None for any age. One that is to stay by either stays.
 
         Returns:
-            How many were forgotten.
+            How many checkpoints were forgotten, in all namespaces.
+
+        Raises:
+            OptionError: ``keep`` is no whole number from 1, or ``older_than`` no number of seconds from 0.
         """
 
     def close(self) -> None:  # noqa: B027 - some hold nothing
@@ -162,6 +174,14 @@ class Checkpointer(ABC):
     async def aload_call(self, thread_id: str, key: str) -> CallRow | None:
         """``load_call``, awaited."""
         return await self.in_background(partial(self.load_call, thread_id, key))
+
+    async def acalls(self, thread_id: str) -> list[CallRow]:
+        """``calls``, awaited."""
+        return await self.in_background(partial(self.calls, thread_id))
+
+    async def athreads(self) -> list[str]:
+        """``threads``, awaited."""
+        return await self.in_background(self.threads)
 
     async def adelete_thread(self, thread_id: str) -> None:
         """``delete_thread``, awaited."""
