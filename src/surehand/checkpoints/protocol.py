@@ -25,9 +25,9 @@ class Checkpointer(ABC):
 
     ``surehand.testing.check_checkpointer`` tries everything that is promised here on a saver of your own.
 
-    Every method raises ``StoreError`` where the storage fails and when the saver is closed, and ``CheckpointError`` for a
-    row that it cannot read and for what cannot be stored: texts that are no UTF-8 or hold the character NUL, numbers
-    that do not fit into eight bytes, a version that is a change of a later one, an id with ``/`` or ``:``.
+    Every method raises ``StoreError`` where the storage fails or the saver is closed, and ``CheckpointError`` for a row
+    that it cannot read and for what cannot be stored: texts that are no UTF-8 or hold the character NUL, numbers that
+    do not fit into eight bytes, a version that is a change of a later one, an id with ``/`` or ``:``.
     """
 
     @abstractmethod
@@ -98,7 +98,7 @@ class Checkpointer(ABC):
 
     @abstractmethod
     def threads(self) -> list[str]:
-        """The threads that have a checkpoint or a call, in the order of their names (of the characters' code points)."""
+        """The threads that have a checkpoint or a call, in the order of their names, by code points."""
 
     @abstractmethod
     def delete_thread(self, thread_id: str) -> None:
