@@ -118,6 +118,8 @@ class Runtime:
     """How values are written for it; None where the run is not kept."""
     thread_id: str = ""
     """The thread that the run is kept under; empty where it is not."""
+    keeping: Any = None
+    """What keeps the run, for graphs that run inside of this node; None where it is not kept."""
     namespace: str = ""
     """Where in the thread what runs inside of this node is kept; empty where nothing is."""
     attempt: int = 1

@@ -2,8 +2,11 @@
 
 from surehand.concurrency.child import send_heartbeat, send_progress
 from surehand.concurrency.clock import SYSTEM_CLOCK, Clock, Timer
-from surehand.concurrency.contexts import in_own_context
+from surehand.concurrency.contexts import Gate, in_own_context, paced
 from surehand.concurrency.doors import (
+    Loan,
+    blocked_loops,
+    borrowed_loop,
     entered_by_sync_door,
     finish_without_loop,
     has_running_loop,
@@ -23,6 +26,7 @@ from surehand.concurrency.workers import (
     deliver_to_loop,
     run_in_thread,
     run_in_time,
+    served_here,
     when_started,
     workers,
 )
@@ -30,20 +34,25 @@ from surehand.concurrency.workers import (
 __all__ = [
     "SYSTEM_CLOCK",
     "Clock",
+    "Gate",
     "Held",
     "Job",
+    "Loan",
     "ProcessTarget",
     "RateWindow",
     "Slots",
     "Timer",
     "Workers",
     "WorkersExhausted",
+    "blocked_loops",
+    "borrowed_loop",
     "deliver_to_loop",
     "entered_by_sync_door",
     "finish_without_loop",
     "has_running_loop",
     "in_own_context",
     "is_cancelled_from_outside",
+    "paced",
     "process_target",
     "run_in_process",
     "run_in_thread",
@@ -52,6 +61,7 @@ __all__ = [
     "run_without_loop",
     "send_heartbeat",
     "send_progress",
+    "served_here",
     "when_started",
     "why_left_behind",
     "workers",

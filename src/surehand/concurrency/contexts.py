@@ -1,4 +1,4 @@
-"""A coroutine in a context of its own, without a task of its own.
+"""Coroutines whose steps are stood beside: in a context of their own, or held back where somebody is behind.
 
 A task gives a coroutine context variables of its own, and costs turns of the event loop. Where nothing runs beside the
 coroutine, the context alone is enough: it is entered for each step and left when the step ends.
@@ -6,12 +6,14 @@ coroutine, the context alone is enough: it is entered for each step and left whe
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
+import inspect
 import types
 from collections.abc import Awaitable, Callable, Coroutine, Generator
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
-__all__ = ["in_own_context"]
+__all__ = ["Gate", "in_own_context", "paced"]
 
 T = TypeVar("T")
 
@@ -34,3 +36,50 @@ def _stepped(coroutine: Coroutine[Any, Any, T], context: contextvars.Context) ->
 def in_own_context(coroutine: Coroutine[Any, Any, T]) -> Awaitable[T]:
     """The coroutine, to be awaited once; what it sets in its context variables is not seen outside."""
     return _stepped(coroutine, contextvars.copy_context())
+
+
+class Gate(Protocol):
+    """What one may have to wait for."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether one has to."""
+        ...
+
+    async def room(self) -> None:
+        """Wait until one has not."""
+        ...
+
+
+def paced(running: Awaitable[T], gate: Gate) -> Awaitable[T]:
+    """The coroutine, held back at each of its awaits for as long as the gate is full; to be awaited once.
+
+    What it waits for goes on meanwhile.
+    """
+    return _held_back(running, gate) if inspect.iscoroutine(running) else running
+
+
+@types.coroutine
+def _held_back(coroutine: Coroutine[Any, Any, T], gate: Gate) -> Generator[Any, Any, T]:
+    take: Callable[[Any], Any] = coroutine.send
+    given: object = None
+    while True:
+        try:
+            waits_for = take(given)
+        except StopIteration as end:
+            return cast("T", end.value)
+        try:
+            if gate.is_full:
+                yield from _room(gate, waits_for)
+            given, take = (yield waits_for), coroutine.send
+        except BaseException as error:  # noqa: BLE001 - whatever is thrown in, a cancellation above all, is for the coroutine
+            given, take = error, coroutine.throw
+
+
+def _room(gate: Gate, waits_for: object) -> Generator[Any, Any, None]:
+    """Wait for the gate; where the task is cancelled meanwhile, so is what the coroutine waits for, as it always is."""
+    try:
+        yield from gate.room().__await__()
+    except asyncio.CancelledError:
+        if not (isinstance(waits_for, asyncio.Future) and waits_for.cancel()):
+            raise

@@ -24,7 +24,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Generator
 from concurrent.futures import Future, wait
 from contextvars import ContextVar
 from typing import Any, Final, TypeVar, cast
@@ -33,6 +33,9 @@ from weakref import WeakSet
 from surehand.concurrency.workers import served_here
 
 __all__ = [
+    "Loan",
+    "blocked_loops",
+    "borrowed_loop",
     "entered_by_sync_door",
     "finish_without_loop",
     "has_running_loop",
@@ -78,6 +81,14 @@ _is_sync: ContextVar[bool] = ContextVar("surehand_is_sync", default=False)
 def entered_by_sync_door() -> bool:
     """Whether the running code was reached through the synchronous door."""
     return _is_sync.get()
+
+
+_blocked: ContextVar[tuple[asyncio.AbstractEventLoop, ...]] = ContextVar("surehand_blocked", default=())
+
+
+def blocked_loops() -> tuple[asyncio.AbstractEventLoop, ...]:
+    """The event loops that stand still until the running code ends: there is no use in waiting for them."""
+    return _blocked.get()
 
 
 async def _started(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -236,6 +247,8 @@ class _BackgroundLoop:
         """Run the coroutine here, in the caller's context, while the caller waits."""
         result: Future[T] = Future()
         context = contextvars.copy_context()
+        if has_running_loop():
+            context.run(_blocked.set, (*_blocked.get(), asyncio.get_running_loop()))
         tasks: list[asyncio.Task[T]] = []
 
         def start() -> None:
@@ -264,6 +277,43 @@ class _BackgroundLoop:
 
 
 _backgrounds: WeakSet[_BackgroundLoop] = WeakSet()
+_idle: list[_BackgroundLoop] = []
+"""Background loops that belong to no thread, and wait for somebody to borrow them."""
+_MOST_IDLE: Final = 8
+
+
+class Loan:
+    """A background loop for as long as it is borrowed; from one thread after another, whichever they are."""
+
+    def __init__(self, background: _BackgroundLoop) -> None:
+        self._background = background
+
+    def run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run a coroutine there to its end, as ``run_sync`` does; what it leaves running goes on there meanwhile."""
+        if has_running_loop():
+            _warn_once()
+        served = served_here()
+        with served.waiting() if served is not None else contextlib.nullcontext():
+            return self._background.run(make)
+
+
+@contextlib.contextmanager
+def borrowed_loop() -> Generator[Loan, None, None]:
+    """An event loop on a thread of its own, for work that goes on between the calls of whoever waits for it.
+
+    The loop is kept for the next borrower, and so are the connections that belong to it.
+    """
+    try:
+        background = _idle.pop()
+    except IndexError:
+        background = _BackgroundLoop()
+    try:
+        yield Loan(background)
+    finally:
+        if len(_idle) < _MOST_IDLE:
+            _idle.append(background)
+        else:
+            background.stop()
 
 
 def _waited_for(result: Future[T]) -> T:
@@ -287,6 +337,7 @@ def _hand_over(task: asyncio.Task[T], result: Future[T]) -> None:
 
 def _close_at_exit() -> None:
     _threads.__dict__.clear()
+    _idle.clear()
     left = list(_backgrounds)
     for background in left:
         background.stop()
@@ -300,6 +351,7 @@ def _forget_after_fork() -> None:
     global _threads, _backgrounds
     _inherited.extend(background.loop for background in _backgrounds)
     _threads, _backgrounds = threading.local(), WeakSet[_BackgroundLoop]()  # its loops come to the inherited ones
+    _idle.clear()
     for loop in _inherited:
         _cut_off(loop)
 

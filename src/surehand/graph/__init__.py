@@ -5,7 +5,8 @@ from surehand.errors import GraphRecursionError
 from surehand.graph.builder import StateGraph
 from surehand.graph.compiled import CompiledGraph
 from surehand.graph.messages_state import MessagesState
-from surehand.graph.settings import StreamMode
+from surehand.graph.modes import StreamMode
+from surehand.graph.threads import StateSnapshot
 from surehand.messages import add_messages
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "MessagesState",
     "Send",
     "StateGraph",
+    "StateSnapshot",
     "StreamMode",
     "add_messages",
 ]

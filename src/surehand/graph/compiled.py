@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
 from functools import partial
 from typing import Any
 
@@ -12,12 +12,14 @@ from surehand.control import RunConfig, is_command
 from surehand.errors import OptionError
 from surehand.graph.drawing import draw_mermaid
 from surehand.graph.engine import Run, drive, drive_here
-from surehand.graph.opening import open_run
+from surehand.graph.modes import StreamMode, read_modes
+from surehand.graph.opening import open_inside, open_run
+from surehand.graph.outlet import Outlet, outlet_around
 from surehand.graph.plan import Plan
 from surehand.graph.saving import Keeping
-from surehand.graph.settings import Keeper, StreamMode, read_modes, read_settings
+from surehand.graph.settings import Keeper, read_settings
 from surehand.graph.snapshot import with_interrupts
-from surehand.graph.streaming import live, stream_here
+from surehand.graph.streaming import astream_of, stream_of
 from surehand.graph.tasks import Settings
 from surehand.graph.threads import StateSnapshot, change, history, look
 from surehand.policy import count_or_none
@@ -81,16 +83,22 @@ class CompiledGraph:
         config: RunConfig | None = None,
         *,
         stream_mode: StreamMode | list[StreamMode] = "updates",
+        subgraphs: bool = False,
         context: Any = None,
     ) -> Generator[Any, None, None]:
-        """Run step by step; nothing runs that was not asked for by taking the next item.
+        """Run step by step; no step begins that was not asked for by taking the next item.
 
         Args:
             input: As for ``invoke``.
             config: As for ``invoke``.
             stream_mode: ``updates`` gives ``{node: update}`` for every node that ran, in the order in which they were
-                applied; ``values`` gives the state after the input and after every step; ``custom`` gives what nodes
-                pass to ``current_runtime().emit``, while they run. A list of modes gives ``(mode, item)`` pairs.
+                applied, and ``{"__interrupt__": (…)}`` where the run stops with questions; ``values`` gives the state
+                after the input and after every step. While a step runs, ``messages`` gives ``(piece, metadata)`` for
+                what models say, and every other message that a node adds, whole; ``calls`` gives ``(event, metadata)``
+                for every event of every call; ``custom`` gives what nodes and tools pass to
+                ``current_runtime().emit``. A list of modes gives ``(mode, item)`` pairs.
+            subgraphs: Whether the steps of graphs inside of this one are told too: items are then
+                ``(namespace, item)`` or ``(namespace, mode, item)``, with the nodes around as the namespace.
             context: As for ``invoke``.
 
         Raises:
@@ -98,7 +106,7 @@ class CompiledGraph:
             Exception: As ``invoke``.
         """
         start = partial(self._open, input, config, context=context)
-        return stream_here(start, self._plan.state, read_modes(stream_mode))
+        return stream_of(start, self._plan.state, read_modes(stream_mode, subgraphs=subgraphs), self._reached)
 
     def astream(
         self,
@@ -106,11 +114,12 @@ class CompiledGraph:
         config: RunConfig | None = None,
         *,
         stream_mode: StreamMode | list[StreamMode] = "updates",
+        subgraphs: bool = False,
         context: Any = None,
     ) -> AsyncGenerator[Any, None]:
         """``stream``, awaited; synchronous nodes run on threads."""
         start = partial(self._open, input, config, context=context)
-        return live(start, self._plan.state, read_modes(stream_mode))
+        return astream_of(start, read_modes(stream_mode, subgraphs=subgraphs), self._reached)
 
     def draw_mermaid(self) -> str:
         """The graph as a Mermaid flowchart; dotted arrows are decided while it runs."""
@@ -118,6 +127,31 @@ class CompiledGraph:
 
     def __repr__(self) -> str:
         return f"CompiledGraph({self.name!r}, nodes=[{', '.join(self._plan.nodes)}])"
+
+    async def ainvoke_inside(
+        self, input: Any, place: str, config: RunConfig | None = None, *, context: Any = None
+    ) -> Any:
+        """``ainvoke`` for code inside of a node, such as the body of a tool.
+
+        Where the run of that node is kept, this one is kept with it, also without a checkpointer of its own: taken up
+        again, it goes on where it stopped, and its questions are those of the run around it.
+
+        Args:
+            input: As for ``ainvoke``; not looked at where the run is taken up again.
+            place: Tells this run from others of the same node, and is the same when the node runs again: the
+                ``idempotency_key`` of a call.
+            config: As for ``ainvoke``.
+            context: As for ``ainvoke``.
+
+        Raises:
+            Interrupted: It asks.
+            Exception: As ``ainvoke``.
+        """
+        settings = read_settings(config, context=context, outlet=outlet_around())
+        codec = Codec(self._plan.all_types()) if self._keeper is None else self._keeper.codec
+        run = await open_inside(self._plan, settings, self._given(input), place, codec)
+        await drive(run)
+        return self._result_of(run)
 
     # Threads
 
@@ -201,12 +235,13 @@ class CompiledGraph:
         self,
         given: object,
         config: RunConfig | None,
-        emit: Callable[[Any], None] | None = None,
+        outlet: Outlet | None = None,
         *,
         context: object,
         is_here: bool,
     ) -> Run:
-        settings = read_settings(config, context=context, emit=emit, keeper=self._keeper)
+        heard = outlet or outlet_around()
+        settings = read_settings(config, context=context, outlet=heard, keeper=self._keeper)
         goes_on = self._keeper is not None and (given is None or is_command(given))
         return await open_run(self._plan, settings, given if goes_on else self._given(given), is_here=is_here)
 

@@ -2,8 +2,8 @@
 
 A run is a chain of snapshots. Each step runs the tasks of one snapshot, all of them, and makes the next snapshot of
 what they asked for: updates are applied together, in the order of the nodes; then edges, branches and commands say what
-runs next. Nothing else changes: the one assignment in ``Run._step`` is where a run moves on, and where the run is kept,
-the snapshot is stored before. A step in which a task waits for an answer moves nothing: what its siblings asked for is
+runs next. Nothing else changes: the one assignment in ``Run._next_step`` is where a run moves on, and where the run is
+kept, the snapshot is stored before. A step in which a task waits for an answer moves nothing: what its siblings asked for is
 kept beside the snapshot, and used when the step is taken up again.
 
 There is one implementation, a coroutine per step. The synchronous door drives the same coroutine. A step of one
@@ -23,8 +23,9 @@ from surehand.concurrency import finish_without_loop, run_sync
 from surehand.control import START, Command
 from surehand.errors import GraphRecursionError
 from surehand.graph.channels import Write
+from surehand.graph.outlet import Follower
 from surehand.graph.plan import Node, Plan
-from surehand.graph.routing import ENTRY, WHOLE_STATE, Task, arrive, next_tasks, targets_of_branch
+from surehand.graph.routing import ENTRY, WHOLE_STATE, Task, arrive, next_tasks, place_of, targets_of_branch
 from surehand.graph.saving import Kept, Recorder, Source
 from surehand.graph.siblings import Job, run_together
 from surehand.graph.snapshot import Snapshot, Step
@@ -45,7 +46,8 @@ class Run:
         settings: What holds for the whole run.
         snapshot: Where it begins.
         recorder: What keeps it; None for nothing.
-        is_nested: Whether there is a graph around this one.
+        is_nested: Whether there is a graph around this one, which takes what its nodes write.
+        asks_around: Whether what is around this one keeps its questions.
         source: What makes its first checkpoint.
     """
 
@@ -57,14 +59,18 @@ class Run:
         *,
         recorder: Recorder | None = None,
         is_nested: bool = False,
+        asks_around: bool = False,
         source: Source = "input",
     ) -> None:
         self._plan = plan
         self._settings = settings
         self._recorder = recorder
         self._is_nested = is_nested
+        self._asks_around = is_nested or asks_around
         self._source = source
         self._tasks = Tasks(plan, settings, self, recorder=recorder, is_nested=is_nested)
+        outlet = settings.outlet
+        self._follower = None if outlet is None else Follower(outlet, plan.name, plan.state, snapshot.values)
         self._inner: dict[int, Run] = {}
         """The graphs that run inside of the tasks of this step, by position."""
         self._known: dict[int, Update] = {}
@@ -82,9 +88,26 @@ class Run:
         """Commands for the graph around this one; they end the run."""
 
     @classmethod
-    def resumed(cls, plan: Plan, settings: Settings, kept: Kept, recorder: Recorder, *, is_nested: bool = False) -> Run:
+    def resumed(
+        cls,
+        plan: Plan,
+        settings: Settings,
+        kept: Kept,
+        recorder: Recorder,
+        *,
+        is_nested: bool = False,
+        asks_around: bool = False,
+    ) -> Run:
         """A run that goes on from where it is kept."""
-        run = cls(plan, settings, kept.snapshot, recorder=recorder, is_nested=is_nested, source="step")
+        run = cls(
+            plan,
+            settings,
+            kept.snapshot,
+            recorder=recorder,
+            is_nested=is_nested,
+            asks_around=asks_around,
+            source="step",
+        )
         run.writes, run.for_parent = kept.writes, kept.for_parent
         run._known = dict(kept.updates)
         return run
@@ -125,6 +148,12 @@ class Run:
         return run_sync(self.step)
 
     async def _step(self, *, is_here: bool) -> Step:
+        step = await self._next_step(is_here=is_here)
+        if self._follower is not None:
+            await self._follower.follow(step, is_here=is_here)
+        return step
+
+    async def _next_step(self, *, is_here: bool) -> Step:
         before = self.snapshot
         limit = self._settings.recursion_limit or self._plan.recursion_limit
         if before.step - self._first >= limit:  # asked before the step, so that what was reached is a whole state
@@ -138,11 +167,11 @@ class Run:
         await self._keep(after, is_here=is_here)
         self.snapshot = after
         self._inner, self._known = {}, {}
-        self._is_paused = self._recorder is not None and not self._is_nested and self._pauses_at(after)
+        self._is_paused = self._recorder is not None and not self._asks_around and self._pauses_at(after)
         return Step(updates=tuple(updates), after=after)
 
     def _waiting(self, before: Snapshot, questions: Sequence[Interrupt]) -> Step:
-        if self._recorder is None or self._is_nested:  # whoever is around this graph keeps the questions
+        if self._recorder is None or self._asks_around:  # whoever is around this graph keeps the questions
             raise Interrupted(questions)
         self.interrupts = tuple(questions)
         return Step(updates=(), after=before, interrupts=self.interrupts)
@@ -225,7 +254,10 @@ class Run:
     async def _enter(self, before: Snapshot, position: int, task: Task, plan: Plan, *, is_here: bool) -> Run:
         """The run of a graph that is a node, from where it is kept or from its beginning."""
         # Limits hold for each graph by itself: an inner loop does not use up the steps of the outer one.
-        settings = replace(self._settings, store=self._tasks.store)
+        outlet = self._settings.outlet
+        if outlet is not None:
+            outlet = outlet.inside(place_of(before.tasks, position))
+        settings = replace(self._settings, store=self._tasks.store, outlet=outlet)
         recorder = None if self._recorder is None else self._recorder.inside(position)
         if recorder is not None:
             kept = await recorder.load(plan, is_here=is_here)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final, cast
 
-from surehand.control import Command, is_command
+from surehand.checkpoints.codec import Codec
+from surehand.control import Command, current_runtime, is_command
 from surehand.errors import CheckpointError, InputError, InterruptError
 from surehand.graph.engine import Run, beginning, begun_with
 from surehand.graph.plan import Plan
-from surehand.graph.saving import Kept, Recorder
+from surehand.graph.saving import Keeping, Kept, Recorder
 from surehand.graph.tasks import Settings
 from surehand.interrupts import Answer, Interrupt
 from surehand.policy import UNSET
 
-__all__ = ["open_run"]
+__all__ = ["open_inside", "open_run"]
 
 _ID: Final = re.compile(r"[0-9a-f]{32}")
 
@@ -46,6 +48,31 @@ async def open_run(plan: Plan, settings: Settings, given: object, *, is_here: bo
             remedy="Begin one with an input.",
         )
     return await _resumed(plan, settings, recorder, kept, given, is_here=is_here)
+
+
+async def open_inside(plan: Plan, settings: Settings, given: object, place: str, codec: Codec) -> Run:
+    """The run of a graph that code inside of a node runs by itself, such as an agent that is a tool of another one.
+
+    Where the run around it is kept, so is this one, under ``place`` in that node: taken up again, it goes on where it
+    stopped, and what it asks is asked by the run around it.
+
+    Raises:
+        InputError: It is no input for the graph's state.
+        CheckpointError: What is kept cannot be read.
+    """
+    runtime = current_runtime()
+    around: Keeping | None = None if runtime is None else runtime.keeping
+    if runtime is None or around is None:
+        return Run(plan, replace(settings, keeping=None), beginning(begun_with(plan, given)))
+    keeping = replace(around, codec=codec)
+    recorder = Recorder(keeping, f"{runtime.namespace}/{place}")
+    keeping.entered.add(recorder.namespace)
+    inside = replace(settings, keeping=keeping)
+    kept = await recorder.load(plan, is_here=False)
+    if kept is None:
+        return Run(plan, inside, beginning(begun_with(plan, given)), recorder=recorder, asks_around=True)
+    recorder.stand_on(kept)
+    return Run.resumed(plan, inside, kept, recorder, asks_around=True)
 
 
 def _check_fresh(given: object) -> None:

@@ -9,7 +9,7 @@ from surehand.control import END, START, Send
 from surehand.errors import RoutingError
 from surehand.graph.plan import Branch, Plan
 
-__all__ = ["ENTRY", "WHOLE_STATE", "Task", "arrive", "next_tasks", "targets_of_branch", "tasks_for"]
+__all__ = ["ENTRY", "WHOLE_STATE", "Task", "arrive", "next_tasks", "place_of", "targets_of_branch", "tasks_for"]
 
 
 class _WholeState:
@@ -31,6 +31,12 @@ class Task(NamedTuple):
 
 ENTRY: Final = Task(START)
 """What a run begins with: the step that nothing runs in."""
+
+
+def place_of(tasks: Sequence[Task], position: int) -> str:
+    """What is told of a task by its name; a node that is sent to may run several times in a step."""
+    task = tasks[position]
+    return task.node if task.arg is WHOLE_STATE else f"{task.node}:{position}"
 
 
 def targets_of_branch(branch: Branch, answer: object) -> list[object]:

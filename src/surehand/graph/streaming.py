@@ -1,93 +1,90 @@
-"""What a run puts on its stream, step by step or while a step runs."""
+"""How a run is read as a stream: step by step, or while a step runs."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
-from typing import Any, Final, Protocol
+from collections.abc import AsyncGenerator, Coroutine, Generator
+from contextlib import aclosing
+from typing import Any, Protocol
 
-from surehand.concurrency import finish_without_loop, run_sync
+from surehand.concurrency import Loan, borrowed_loop, finish_without_loop
 from surehand.graph.engine import Run
-from surehand.graph.live import STEP_ENDED, Outbox, end
-from surehand.graph.settings import Modes, StreamMode
-from surehand.graph.snapshot import INTERRUPT, Step, with_interrupts
+from surehand.graph.live import Entry, Outbox
+from surehand.graph.modes import Modes
+from surehand.graph.outlet import Outlet, View, items_of, outlet_around
 from surehand.graph.state import State
 
-__all__ = ["Start", "live", "stream_here"]
-
-_ENDED: Final = object()
+__all__ = ["Start", "astream_of", "stream_of"]
 
 
 class Start(Protocol):
-    """Makes the run, given what takes the items that its nodes emit; None where nobody reads them."""
+    """Makes the run, given where it puts what is to be read meanwhile; None where nobody reads such."""
 
-    def __call__(self, emit: Callable[[Any], None] | None, *, is_here: bool) -> Coroutine[Any, Any, Run]:
+    def __call__(self, outlet: Outlet | None, *, is_here: bool) -> Coroutine[Any, Any, Run]:
         """The run, once it is opened; nothing waits for an event loop where it is to stay here."""
         ...
 
 
-def stream_here(start: Start, state: State, modes: Modes) -> Generator[Any, None, None]:
-    """The items of a run, for synchronous callers; a step runs when its items are asked for."""
-    # What nodes emit has to come out while they run, so that something must run them meanwhile: a loop. The other
-    # modes have nothing to say within a step, and their steps may stay in the caller's thread.
-    return _pulled(live(start, state, modes)) if modes.are_live else _stepwise(start, state, modes)
+def stream_of(start: Start, state: State, modes: Modes, view: View) -> Generator[Any, None, None]:
+    """The items of a run, for synchronous callers; a step runs when its items are asked for.
+
+    Args:
+        start: Makes the run.
+        state: The graph's state.
+        modes: What the reader asks for.
+        view: How the reader is to see the state.
+    """
+    # What happens within a step has to come out while it runs, so that something must run it meanwhile: a loop. The
+    # other modes have nothing to say within a step, and their steps may stay in the caller's thread.
+    return _pulled(start, modes, view) if modes.are_live else _stepwise(start, state, modes, view)
 
 
-async def live(start: Start, state: State, modes: Modes) -> AsyncGenerator[Any, None]:
-    """The items of a run, in the order of time, those of a step while it runs."""
-    outbox = Outbox()
-    run = await start(outbox.put if "custom" in modes.names else None, is_here=False)
-    while not run.is_over:
-        work = outbox.start(run.step())
-        # A reader may stop between two items, which closes this generator here: the step must not go on unattended.
-        try:
-            while (emitted := await outbox.take()) is not STEP_ENDED:
-                yield modes.shown("custom", emitted)
-            step = await work
-        finally:
-            await end(work)
-        for mode, item in _items(step, state, modes):
-            yield modes.shown(mode, item)
+async def astream_of(start: Start, modes: Modes, view: View) -> AsyncGenerator[Any, None]:
+    """``stream_of``, awaited."""
+    async with aclosing(_live(start, modes, view)) as batches:
+        async for batch in batches:
+            for entry in batch:
+                yield modes.shown(entry.mode, entry.item, entry.namespace)
 
 
-def _stepwise(start: Start, state: State, modes: Modes) -> Generator[Any, None, None]:
+async def _live(start: Start, modes: Modes, view: View) -> AsyncGenerator[list[Entry], None]:
+    """The items of a run, in the order of time, as many at a time as there are."""
+    box = Outbox()
+    run = await start(Outlet(box, modes, view=view, around=outlet_around()), is_here=False)
+    try:
+        while not run.is_over:
+            work = box.start(run.step())
+            # A reader may stop between two items, which closes this generator here: no step goes on unattended.
+            try:
+                while batch := await box.take():
+                    yield batch
+                await work
+            finally:
+                await box.end()
+    finally:
+        box.close()
+
+
+def _stepwise(start: Start, state: State, modes: Modes, view: View) -> Generator[Any, None, None]:
     run = finish_without_loop(start(None, is_here=True))
     while not run.is_over:
-        for mode, item in _items(run.step_here(), state, modes):
+        for mode, item in items_of(run.step_here(), state, modes.names, view=view):
             yield modes.shown(mode, item)
 
 
-def _pulled(items: AsyncGenerator[Any, None]) -> Generator[Any, None, None]:
-    """An asynchronous stream, taken item by item from synchronous code."""
-
-    async def take() -> Any:
-        return await anext(items, _ENDED)
-
-    try:
-        while (item := run_sync(take)) is not _ENDED:
-            yield item
-    finally:
-        run_sync(items.aclose)
-
-
-def _items(step: Step, state: State, modes: Modes) -> list[tuple[StreamMode, Any]]:
-    """What a step puts on the stream when it has ended."""
-    items: list[tuple[StreamMode, Any]] = []
-    if step.interrupts:
-        return _asked(step, state, modes)
-    if "updates" in modes.names:
-        for update in step.updates:
-            for part in state.written(update.writes) or [None]:
-                items.append(("updates", {update.node: part}))  # noqa: PERF401 - a list of one type, said once
-    if "values" in modes.names:
-        items.append(("values", state.view(step.after.values)))
-    return items
+def _pulled(start: Start, modes: Modes, view: View) -> Generator[Any, None, None]:
+    """The items of a run that goes on on another thread; they may be taken from one thread after another."""
+    with borrowed_loop() as loop:
+        batches = _live(start, modes, view)
+        try:
+            while batch := _next_of(batches, loop):
+                for entry in batch:
+                    yield modes.shown(entry.mode, entry.item, entry.namespace)
+        finally:
+            loop.run(batches.aclose)
 
 
-def _asked(step: Step, state: State, modes: Modes) -> list[tuple[StreamMode, Any]]:
-    """What a step puts on the stream that waits for answers."""
-    items: list[tuple[StreamMode, Any]] = []
-    if "updates" in modes.names:
-        items.append(("updates", {INTERRUPT: step.interrupts}))
-    if "values" in modes.names:
-        items.append(("values", with_interrupts(state.view(step.after.values), step.after.values, step.interrupts)))
-    return items
+def _next_of(batches: AsyncGenerator[list[Entry], None], loop: Loan) -> list[Entry]:
+    async def take() -> list[Entry]:
+        return await anext(batches, [])
+
+    return loop.run(take)

@@ -11,14 +11,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, TypeVar, cast
 
-from surehand.concurrency import SYSTEM_CLOCK, WorkersExhausted, run_in_thread, run_sync
-from surehand.control import Publisher, RunConfig, Runtime, _runtime  # pyright: ignore[reportPrivateUsage] - the engine is what sets it
+from surehand.concurrency import SYSTEM_CLOCK, WorkersExhausted, paced, run_in_thread, run_sync
+from surehand.control import RunConfig, Runtime, _runtime  # pyright: ignore[reportPrivateUsage] - the engine is what sets it
 from surehand.errors import NodeError, NodeTimedOut
 from surehand.graph.actions import Call
 from surehand.graph.caching import MISSED
 from surehand.graph.channels import copied
+from surehand.graph.outlet import Outlet, Voice
 from surehand.graph.plan import Branch, Node, Plan
-from surehand.graph.routing import WHOLE_STATE, Task
+from surehand.graph.routing import WHOLE_STATE, Task, place_of
 from surehand.graph.saving import Keeping, Recorder
 from surehand.graph.snapshot import Snapshot
 from surehand.graph.updates import Update, read_update
@@ -39,12 +40,8 @@ class Settings:
 
     config: RunConfig
     context: Any = None
-    emit: Callable[[Any], None] | None = None
-    """Receives what nodes put on the ``custom`` stream; None outside a stream."""
-    publish: Publisher | None = None
-    """Receives what is put on the stream of a mode; None outside a stream."""
-    wanted: frozenset[str] = frozenset()
-    """The modes that somebody reads."""
+    outlet: Outlet | None = None
+    """Where the run puts what is read while it runs; None outside a stream."""
     recursion_limit: int | None = None
     """Steps a run may take; None takes the plan's own limit."""
     max_concurrency: int | None = None
@@ -157,7 +154,8 @@ class Tasks:
         _runtime.set(runtime)  # for this job's own task, which ends with it
         set_scope(scope)
         if action.awaited is not None:
-            return await action.awaited(given, config)
+            running = action.awaited(given, config)
+            return await (running if runtime.publish is None else paced(running, runtime.publish))
         call = cast("Call", action.here)
         try:
             returned = await run_in_thread(lambda: call(given, config))
@@ -193,7 +191,10 @@ class Tasks:
         return None if around is None else around.within(node.name, str(before.step), str(position))
 
     def _runtime(self, before: Snapshot, position: int, attempt: int) -> Runtime:
-        made = self._runtime_for(before.tasks[position].node, before.step + 1)
+        task = before.tasks[position]
+        made = self._runtime_for(task.node, before.step + 1)
+        if self._settings.outlet is not None and (attempt > 1 or task.arg is not WHOLE_STATE):
+            made = self._heard(made, self._settings.outlet, place_of(before.tasks, position), attempt=attempt)
         if self._recorder is None:
             return made if attempt == 1 else replace(made, attempt=attempt)
         return replace(made, attempt=attempt, namespace=self._recorder.namespace_of(position))
@@ -204,21 +205,30 @@ class Tasks:
         if known is not None and known.metadata["step"] == step:
             return known
         settings, keeping = self._settings, self._settings.keeping
-        made = self._runtimes[node] = Runtime(
+        made = Runtime(
             config=settings.config,
             store=self.store,
             context=settings.context,
-            emit=settings.emit,
-            publish=settings.publish,
-            wanted=settings.wanted,
             metadata={"graph": self._plan.name, "node": node, "step": step},
             elapsed=self._elapsed,
             shared=self._shared,
             saver=None if keeping is None else keeping.saver,
             codec=None if keeping is None else keeping.codec,
             thread_id="" if keeping is None else keeping.thread_id,
+            keeping=keeping,
         )
+        if settings.outlet is not None:
+            made = self._heard(made, settings.outlet, node)
+        self._runtimes[node] = made
         return made
+
+    @staticmethod
+    def _heard(runtime: Runtime, outlet: Outlet, place: str, *, attempt: int = 1) -> Runtime:
+        """The runtime with what puts things on the stream; the pieces of a failed attempt can be told from others."""
+        metadata = runtime.metadata if attempt == 1 else {**runtime.metadata, "attempt": attempt}
+        voice = Voice(outlet, place, metadata)
+        emit = voice.emit if "custom" in outlet.wanted else None
+        return replace(runtime, emit=emit, publish=voice, wanted=outlet.wanted)
 
     def _elapsed(self) -> float:
         """Seconds since this run began; a graph that is a node counts from where it was entered."""

@@ -102,11 +102,11 @@ def test_a_list_of_one_mode_gives_pairs_too(door: str) -> None:
     assert taken(door, chain(say("a")), {}, ["updates"]) == [("updates", {"n0": {"log": ["a"]}})]
 
 
-@pytest.mark.parametrize("mode", ["messages", "", [], ["values", "x"], None])
+@pytest.mark.parametrize("mode", ["debug", "", [], ["values", "x"], None])
 def test_an_unknown_mode_is_refused_at_once(mode: Any) -> None:
-    with pytest.raises(OptionError, match="values, updates, custom"):
+    with pytest.raises(OptionError, match="values, updates, messages, calls, custom"):
         chain(say("a")).stream({}, stream_mode=mode)
-    with pytest.raises(OptionError, match="values, updates, custom"):
+    with pytest.raises(OptionError, match="values, updates, messages, calls, custom"):
         chain(say("a")).astream({}, stream_mode=mode)
 
 
