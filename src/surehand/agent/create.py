@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from typing import Any, Final, cast
 
+from typing_extensions import Unpack
+
+from surehand.agent.asking import Asker, check_model
+from surehand.agent.assembly import assemble, steps_of
+from surehand.agent.hooks import read_stack
 from surehand.agent.loop import Loop
+from surehand.agent.middleware import AgentMiddleware, as_system
 from surehand.agent.offers import BoundModels
-from surehand.agent.state import AgentState
+from surehand.agent.state import state_of
+from surehand.agent.structured import AnswerForm, read_format
+from surehand.agent.sub_agents import agent_tool
+from surehand.agent.verdicts import Verdicts
+from surehand.callables import is_async_callable
 from surehand.calls import Approve, ResultShelf, ToolCallMiddleware
 from surehand.concurrency import SYSTEM_CLOCK, Clock, run_sync
-from surehand.control import END, START, RunConfig
+from surehand.control import RunConfig, is_command
 from surehand.errors import OptionError
 from surehand.events import Listener
-from surehand.graph import CompiledGraph, StateGraph
+from surehand.graph import CompiledGraph
+from surehand.graph.plan import Plan
 from surehand.messages import SystemMessage
 from surehand.models import ChatModel, ToolChoice, init_chat_model
-from surehand.nodes import ToolNode, ToolSetFunction
+from surehand.nodes import ToolNode, ToolSetFunction, ToolSetRequest
 from surehand.policy import (
     DEFAULT_NO_PROGRESS,
     UNSET,
@@ -31,11 +42,14 @@ from surehand.policy import (
     text,
 )
 from surehand.shapes import is_object, is_same
-from surehand.tools import BaseTool, as_tools
+from surehand.tools import BaseTool, Tool, as_tools
+from surehand.tools.options import OptionArguments
 
 __all__ = ["Agent", "create_agent"]
 
 _NO_LIMITS: Final = Limits(corrections=None)
+_OF_LOOP: Final = frozenset({"model_calls", "jump_to"})
+"""The keys of the state that no result holds."""
 
 
 def create_agent(
@@ -51,7 +65,8 @@ def create_agent(
     retry_budget: int | None = 20,
     fatal: type[Exception] | tuple[type[Exception], ...] = (),
     groups: Mapping[str, int] | None = None,
-    middleware: Sequence[ToolCallMiddleware] = (),
+    middleware: Sequence[AgentMiddleware[Any] | ToolCallMiddleware] = (),
+    response_format: Any = None,
     shelf: ResultShelf | Unset | None = UNSET,
     store: Any = None,
     approve: Approve | None = None,
@@ -81,7 +96,11 @@ def create_agent(
         retry_budget: How many retries the calls of one turn may make together; None for no limit.
         fatal: Exception types that end the run at once, whatever ``handle_tool_errors`` says; see ``ToolNode``.
         groups: How many calls of a group of tools (their option ``group``) may run at a time.
-        middleware: Run around every call that is ready to run; the first one is the outermost.
+        middleware: Runs around the steps of the loop (``AgentMiddleware``), or around every call that is ready to run
+            (functions, and what ``ToolNode`` takes); the first one is the outermost.
+        response_format: The form of the answer, which then is ``structured_response`` of the state: a pydantic model, a
+            dataclass, a TypedDict, a JSON Schema, or one of these in a ``ToolStrategy`` or ``ProviderStrategy``. None
+            for words.
         shelf: Keeps the results that are too long, for the built-in tool ``read_tool_result``, which the model is
             offered once there is one. The agent has a shelf of its own unless it is given one; None keeps none.
         store: For tools that ask for a store.
@@ -94,8 +113,9 @@ def create_agent(
         OptionError: An option cannot be meant, or the model has tools bound that are not among ``tools``.
         ToolDefinitionError: Something among the tools is none, or two have one name.
     """
-    chat = init_chat_model(model) if isinstance(model, str) else _as_model(model)
+    chat = _as_model(model)
     bounds = instance("limits", limits, Limits) or Limits()
+    stack, form = read_stack(middleware), read_format(response_format)
     of_node: dict[str, Any] = {
         "handle_tool_errors": handle_tool_errors,
         "limits": _of_calls(bounds),
@@ -103,30 +123,45 @@ def create_agent(
         "retry_budget": retry_budget,
         "fatal": fatal,
         "groups": groups,
-        "middleware": middleware,
+        "middleware": stack.around_calls,
         "shelf": shelf,
         "store": store,
         "approve": approve,
         "listener": listener,
         "clock": clock,
     }
-    node = _node_of(tools, of_node)
+    node = _node_of(_with_own(tools, stack.tools), of_node)
     registered = [] if node is None else list(node.tools_by_name.values())
     if node is None or registered:
         _check_bound(chat, registered)
-        _check_choice(tool_choice, registered)
+        _check_choice(tool_choice, registered, form)
     if node is not None:
         bounds = _with_calls(bounds, node.limits)
-    loop = Loop(
-        models=BoundModels(chat, tool_choice, registered),
-        tools=node,
-        system=_as_system(system_prompt),
+    schema = state_of(stack.schemas, response=() if form is None else form.kinds)
+    rules = Verdicts(
         max_iterations=min(count("max_iterations", max_iterations), bounds.turns or max_iterations),
         limits=bounds,
         no_progress=no_progress if node is None else node.no_progress,
-        clock=clock if node is None else node.clock,
+        form=form,
     )
-    return _agent_of(loop, store=store, name=text("name", name))
+    loop = Loop(
+        asker=Asker(
+            models=BoundModels(chat, tool_choice, registered, form),
+            system=as_system(system_prompt),
+            around=stack.around_model,
+            form=form,
+            max_iterations=rules.max_iterations,
+            keys=frozenset(schema.__annotations__),
+        ),
+        tools=node,
+        form=form,
+        verdicts=rules,
+        clock=clock if node is None else node.clock,
+        judges_later=bool(stack.hooks["after_model"]),
+    )
+    plan = assemble(loop, stack, schema).compile(store=store, name=text("name", name)).plan
+    plan = replace(plan, recursion_limit=steps_of(stack, rules.max_iterations))
+    return Agent(plan, is_structured=form is not None)
 
 
 class Agent(CompiledGraph):
@@ -136,8 +171,12 @@ class Agent(CompiledGraph):
     conversation of that graph.
     """
 
+    def __init__(self, plan: Plan, *, is_structured: bool = False) -> None:
+        super().__init__(plan)
+        self._is_structured = is_structured
+
     def invoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> dict[str, Any]:
-        """Run to the end and return ``{"messages": […], "end_reason": …}``.
+        """Run to the end and return ``{"messages": […], "end_reason": …}``, and ``structured_response`` if asked for.
 
         Args:
             input: ``{"messages": …}``, or the messages alone, in any form that ``convert_to_messages`` takes.
@@ -152,47 +191,83 @@ class Agent(CompiledGraph):
         # Both nodes need an event loop: one way through the door for the whole run, and not one for each step.
         return run_sync(lambda: self.ainvoke(input, config, context=context))
 
+    def as_tool(self, *, description: str, name: str | None = None, **options: Unpack[OptionArguments]) -> Tool:
+        """The agent as a tool of another one: it is given a request in words, and its answer is the result.
+
+        Each call is a conversation of its own, which knows nothing of the one around it but the request. The agent's
+        own limits hold, and the tool's timeout (300 s by default) for all of its run. Where the agent ends without an
+        answer, the calling model is told so, with the reason and its last words.
+
+        Args:
+            description: When the calling model is to use it, and what to say in the request.
+            name: What it is called by; None for the agent's name.
+            **options: The options of ``@tool``.
+
+        Raises:
+            ToolDefinitionError: The name cannot be that of a tool.
+            OptionError: An option has a value that cannot be meant.
+
+        Example:
+            researcher = create_agent(model, [search], name="researcher")
+            create_agent(model, [researcher.as_tool(description="Find facts. Say what is to be found out.")])
+        """
+        return agent_tool(self.ainvoke, name=name or self.name, description=description, options=options)
+
     def _given(self, given: object) -> object:
-        """The input as a state, with the counters of a new run."""
+        """The input as a state, with the counters of a new run; what continues a run begins none."""
+        if given is None or is_command(given):
+            return given
         state = given if is_object(given) and "messages" in given else {"messages": given}
-        return {**state, "end_reason": None, "model_calls": 0}
+        fresh: dict[str, Any] = {"end_reason": None, "model_calls": 0}
+        return {**state, **fresh, "structured_response": None} if self._is_structured else {**state, **fresh}
 
     def _reached(self, state: Any) -> Any:
         """The state without what only the loop needs."""
-        return {key: value for key, value in cast("Mapping[str, Any]", state).items() if key != "model_calls"}
+        return {key: value for key, value in cast("Mapping[str, Any]", state).items() if key not in _OF_LOOP}
 
 
-def _agent_of(loop: Loop, *, store: Any, name: str) -> Agent:
-    """The loop as a graph, with room for every step that its own limit allows."""
-    graph = StateGraph(AgentState)
-    graph.add_node("model", loop.ask)
-    graph.add_node("tools", loop.run_tools)
-    graph.add_edge(START, "model")
-    graph.add_conditional_edges("model", _after("tools"), ["tools", END])
-    graph.add_conditional_edges("tools", _after("model"), ["model", END])
-    plan = graph.compile(store=store, name=name).plan
-    # Two steps a turn and one for the entry: the loop's own limit always comes first, and ends in an answer.
-    return Agent(replace(plan, recursion_limit=2 * loop.max_iterations + 1))
+def _as_model(model: object) -> ChatModel:
+    if isinstance(model, str):
+        return init_chat_model(model)
+    check_model(model)
+    return cast("ChatModel", model)
 
 
-def _as_model(model: ChatModel) -> ChatModel:
-    can_be_asked = all(callable(getattr(model, method, None)) for method in ("ainvoke", "bind_tools"))
-    if isinstance(model, type) or not can_be_asked:
+def _with_own(
+    tools: Sequence[Any] | ToolSetFunction | ToolNode | None, own: Sequence[BaseTool]
+) -> Sequence[Any] | ToolSetFunction | ToolNode | None:
+    """The tools of the host, and those that middlewares bring along.
+
+    Raises:
+        OptionError: The host's are those of a node, which takes no others.
+    """
+    if not own:
+        return tools
+    if isinstance(tools, ToolNode):
         raise OptionError(
-            option="model",
-            value=model,
-            expected="a chat model or its name as 'provider:model'",
-            remedy="A model has ainvoke and bind_tools; see surehand.models.",
+            option="middleware",
+            value=[tool.spec.name for tool in own],
+            expected="middlewares without tools beside a ToolNode",
+            remedy="Give their tools to the ToolNode too, and leave tools of the middleware empty.",
         )
-    return model
+    if not _is_computed(tools):
+        return [*as_tools(cast("Sequence[Any]", () if tools is None else tools)), *own]
+    function = cast("ToolSetFunction", tools)
+    if is_async_callable(function):
+
+        async def awaited(request: ToolSetRequest) -> list[Any]:
+            return [*await cast("Awaitable[Iterable[Any]]", function(request)), *own]
+
+        return awaited
+
+    def computed(request: ToolSetRequest) -> list[Any]:
+        return [*cast("Iterable[Any]", function(request)), *own]
+
+    return computed
 
 
-def _as_system(prompt: object) -> SystemMessage | None:
-    if prompt is None or isinstance(prompt, SystemMessage):
-        return prompt
-    if not isinstance(prompt, str):
-        raise OptionError(option="system_prompt", value=prompt, expected="text, a SystemMessage or None")
-    return SystemMessage(prompt)
+def _is_computed(tools: object) -> bool:
+    return callable(tools) and not isinstance(tools, type | BaseTool) and not hasattr(tools, "__iter__")
 
 
 def _node_of(tools: Sequence[Any] | ToolSetFunction | ToolNode | None, options: Mapping[str, Any]) -> ToolNode | None:
@@ -216,8 +291,7 @@ def _node_of(tools: Sequence[Any] | ToolSetFunction | ToolNode | None, options: 
         **options,
         "shelf": ResultShelf() if isinstance(options["shelf"], Unset) else options["shelf"],
     }
-    is_computed = callable(tools) and not isinstance(tools, type | BaseTool) and not hasattr(tools, "__iter__")
-    registered: Any = tools if is_computed else as_tools(cast("Sequence[Any]", () if tools is None else tools))
+    registered: Any = tools if _is_computed(tools) else as_tools(cast("Sequence[Any]", () if tools is None else tools))
     # Without tools there is nothing to run, but what cannot be meant is refused all the same.
     node = ToolNode(registered or _no_tools, **made)
     return node if registered else None
@@ -239,8 +313,8 @@ def _of_calls(limits: Limits) -> Limits | None:
     return None if of_calls == _NO_LIMITS else of_calls
 
 
-def _check_choice(choice: ToolChoice, tools: Sequence[BaseTool]) -> None:
-    if not tools and choice not in (None, "auto", "none"):
+def _check_choice(choice: ToolChoice, tools: Sequence[BaseTool], form: AnswerForm | None) -> None:
+    if not tools and (form is None or not form.offered) and choice not in (None, "auto", "none"):
         raise OptionError(option="tool_choice", value=choice, expected="None for an agent without tools")
 
 
@@ -256,12 +330,3 @@ def _check_bound(model: ChatModel, tools: Sequence[BaseTool]) -> None:
             expected=f"the tools that are bound to the model too: {', '.join(strangers)}",
             remedy="Add them to tools=, or pass the model without bound tools.",
         )
-
-
-def _after(other: str) -> Callable[[AgentState], str]:
-    """Where to go: to the other node, until there is a reason to end."""
-
-    def route(state: AgentState) -> str:
-        return other if state.get("end_reason") is None else END
-
-    return route

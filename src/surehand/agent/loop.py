@@ -1,51 +1,48 @@
-"""The two nodes of an agent: the model's turn and the tools' turn, and when there is to be no further one."""
+"""The two nodes of an agent: the model's turn and the tools' turn."""
 
 from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
+from surehand.agent.asking import Asker, Question
 from surehand.agent.offers import BoundModels, Offer
 from surehand.agent.state import AgentState, EndReason
-from surehand.calls import READER_NAME, History, SpentLimit, past_calls, spent_limit
+from surehand.agent.structured import MISSING, AnswerForm, Taken
+from surehand.agent.verdicts import Verdicts, closed, newest_reply, texts_in_a_row
+from surehand.calls import READER_NAME, SpentLimit, past_calls, spent_limit
 from surehand.concurrency import Clock
-from surehand.control import RunConfig, current_runtime
-from surehand.dialects import text_calls
-from surehand.errors import InputError
+from surehand.control import Command, RunConfig, current_runtime
 from surehand.messages import (
     REMOVE_ALL_MESSAGES,
     AIMessage,
     HumanMessage,
     Message,
     RemoveMessage,
-    SystemMessage,
+    ToolCall,
     ToolMessage,
     check_transcript,
-    close_call,
     repair_transcript,
     unanswered_calls,
     with_id,
 )
 from surehand.nodes import ToolNode
+from surehand.nodes.visit import thread_of
 from surehand.outcomes import FailureKind
-from surehand.policy import Limits, NoProgress
+from surehand.policy import Limits
 
-__all__ = ["MAX_RE_ASKS", "Loop"]
+__all__ = ["Loop", "attach_state"]
 
 logger = logging.getLogger("surehand.agent")
 
-MAX_RE_ASKS: Final = 2
-"""How often a reply that the provider lost is asked for again."""
-
-_LOST: Final = "Your last reply did not arrive: it was empty. Please give it again."
 _LAST_WORDS: Final = (
     "The limit of this run is reached, and no tool can be called any more. Answer now, with what you have."
 )
-_LIMIT: Final = "The call was not executed: the limit of this run is reached, and there will be no further turn."
 _NO_TOOLS: Final = "The call was not executed: there are no tools here. Answer without calling one."
+_NO_SUCH_TOOL: Final = "The call was not executed: there is no tool of this name here."
 
 _SPENT: Final[dict[SpentLimit, EndReason]] = {
     "turns": "max_iterations",
@@ -59,41 +56,65 @@ _SPENT: Final[dict[SpentLimit, EndReason]] = {
 class Loop:
     """The two nodes of the loop, and what they need."""
 
-    models: BoundModels
+    asker: Asker
     tools: ToolNode | None
-    system: SystemMessage | None
-    max_iterations: int
-    limits: Limits
-    no_progress: NoProgress | None
+    form: AnswerForm | None
+    verdicts: Verdicts
     clock: Clock
+    judges_later: bool
+    """Whether hooks look at a reply before it is decided what follows from it."""
+
+    @property
+    def models(self) -> BoundModels:
+        """The model, for any set of tools."""
+        return self.asker.models
+
+    @property
+    def limits(self) -> Limits:
+        """What one run may use up."""
+        return self.verdicts.limits
 
     async def ask(self, state: AgentState, config: RunConfig) -> dict[str, Any]:
         """The model's turn; where it is the last one, the calls it makes are closed."""
         messages, update = _mended(state)
-        asked = state.get("model_calls", 0)
         try:
             offer, spent = await self._offer(state, messages, config)
-            reply, asked = await self._reply(self._request(messages, spent), offer, asked, config)
+            question = self._question(state, messages, offer=offer, spent=spent)
+            response, asked = await self.asker.reply(question, config)
         except Exception as error:  # whatever the model raises goes on as it is, with the conversation as evidence
-            _attach(error, messages)
+            attach_state(error, messages)
             raise
-        reason = spent or self._reason_to_end(reply, asked, offer)
-        if reason == "text_call":
+        written = {**response.update, "model_calls": asked}
+        if self.judges_later:
+            reply = self._looked_through(response.message, offer)
+            return {**written, "messages": [*update, reply], "end_reason": spent}
+        reply = response.message
+        verdict = self.verdicts.on_reply(reply, messages, offer=offer, asked=asked, spent=spent)
+        if verdict.reason == "text_call":
             reply = _marked(reply)
-        closed = [close_call(call, FailureKind.LIMIT, _LIMIT) for call in reply.tool_calls] if reason else []
-        return {"messages": [*update, reply, *closed], "end_reason": reason, "model_calls": asked}
+        if verdict.value is not MISSING:
+            written["structured_response"] = verdict.value
+        closing = closed(reply.tool_calls) if verdict.reason else []
+        return {**written, "messages": [*update, reply, *closing], "end_reason": verdict.reason}
 
-    async def run_tools(self, state: AgentState, config: RunConfig) -> dict[str, Any]:
+    async def run_tools(self, state: AgentState, config: RunConfig) -> Any:
         """The tools' turn: one answer per call."""
         messages = state.get("messages", [])
         try:
-            answers = await self._answers(state, config)
+            direct = (await self.known_offer(state, config)).direct
+            answers, value, commands = await self._answers(state, config)
         except Exception as error:  # what the host's rule lets out goes on as it is, with the conversation as evidence
-            _attach(error, [*messages, *_answers_on(error)])
+            attach_state(error, [*messages, *_answers_on(error)])
             raise
-        return {"messages": answers, "end_reason": self._reason_after(messages, answers, state.get("model_calls", 0))}
+        asked = state.get("model_calls", 0)
+        update: dict[str, Any] = {"messages": answers}
+        if value is not MISSING:
+            update |= {"structured_response": value, "end_reason": "structured_response"}
+        else:
+            update["end_reason"] = self.verdicts.on_answers(messages, answers, direct=direct, asked=asked)
+        return [Command(update=update), *commands] if commands else update
 
-    # What the model is offered
+    # What the model is asked
 
     async def _offer(
         self, state: AgentState, messages: list[Message], config: RunConfig
@@ -105,6 +126,19 @@ class Loop:
         offer = self.models.of(offered)
         _remember(self, offer)
         return offer, None if offered else self._spent(messages)
+
+    async def known_offer(self, state: AgentState, config: RunConfig) -> Offer:
+        """What was offered for the newest reply; where another process asked for it, what would be offered now."""
+        runtime = current_runtime()
+        offer = None if runtime is None else runtime.shared.get(self)
+        if offer is not None:
+            return cast("Offer", offer)
+        if self.tools is None or self.models.known.tools:  # what is fixed is known to every process
+            return self.models.known
+        messages = state.get("messages", [])
+        newest = max((place for place, each in enumerate(messages) if isinstance(each, AIMessage)), default=0)
+        offer, _ = await self._offer(state, messages[:newest], config)
+        return offer
 
     def _spent(self, messages: Sequence[Message]) -> EndReason | None:
         """Which limit is used up, for good; None where nothing is offered for a reason that may pass."""
@@ -119,69 +153,66 @@ class Loop:
         is_used_up = most is not None and all(executed[name] >= most for name in known)
         return "max_calls" if is_used_up and known else None
 
-    # What the model says
+    def _question(
+        self, state: AgentState, messages: list[Message], *, offer: Offer, spent: EndReason | None
+    ) -> Question:
+        asked, form = state.get("model_calls", 0), self.form
+        private: list[Message] = [HumanMessage(_LAST_WORDS)] if spent else []
+        # Words where something else was asked for: they are the newest message, and of this run.
+        has_missed = form is not None and texts_in_a_row(messages, asked) > 0
+        if form is not None and has_missed:
+            private.append(form.words_after(cast("AIMessage", messages[-1])))
+        return Question(
+            state=state,
+            messages=messages,
+            private=private,
+            offer=offer,
+            asked=asked,
+            is_forced=form is not None and form.is_called and (has_missed or spent is not None),
+        )
 
-    def _request(self, messages: Sequence[Message], spent: EndReason | None) -> list[Message]:
-        # What is added here is said to the model only: the state keeps the conversation as the user had it.
-        last_words = [HumanMessage(_LAST_WORDS)] if spent else []
-        return [*([self.system] if self.system else []), *messages, *last_words]
-
-    async def _reply(
-        self, request: list[Message], offer: Offer, asked: int, config: RunConfig
-    ) -> tuple[AIMessage, int]:
-        """The model's reply and how often it was asked by then; a lost reply is asked for again, a few times."""
-        model = offer.first if asked == 0 else offer.free
-        again = [*request, HumanMessage(_LOST)]
-        limit = min(self.max_iterations, asked + 1 + MAX_RE_ASKS)
-        while True:
-            reply = _checked(await model.ainvoke(request, config))
-            asked += 1
-            if not _is_lost(reply) or asked >= limit:
-                return reply, asked
-            logger.warning("the reply was empty (finish reason %r); asking again", reply.finish_reason)
-            request = again
-
-    def _reason_to_end(self, reply: AIMessage, asked: int, offer: Offer) -> EndReason | None:
-        if reply.tool_calls:
-            # Results of return_direct tools are the answer: such calls are run though the model may not be asked again.
-            needs_another_turn = not all(call["name"] in offer.direct for call in reply.tool_calls)
-            return "max_iterations" if asked >= self.max_iterations and needs_another_turn else None
-        if _is_lost(reply):
-            return "empty_reply"
-        if reply.finish_reason in ("length", "content_filter"):
-            return "truncated"
-        is_call = bool(offer.names) and bool(text_calls.read_text_calls(reply.text, offer.names))
-        return "text_call" if is_call else "answer"
+    def _looked_through(self, reply: AIMessage, offer: Offer) -> AIMessage:
+        """The reply, marked where it looks like a call that the model wrote as text."""
+        is_plain = not reply.tool_calls and self.form is None
+        return _marked(reply) if is_plain and self.verdicts.on_words(reply, offer) == "text_call" else reply
 
     # What the tools say
 
-    async def _answers(self, state: AgentState, config: RunConfig) -> list[ToolMessage]:
+    async def _answers(
+        self, state: AgentState, config: RunConfig
+    ) -> tuple[list[ToolMessage], Any, Sequence[Command[Any]]]:
+        """The answers in call order, the structured answer among them, and what tools ask of the graph."""
+        if self.form is None:
+            answers, commands = await self._run(state, config)
+            return answers, MISSING, commands
+        reply, calls = newest_reply(state.get("messages", []))
+        given = [call for call in calls if self.form.takes(call)]
+        taken = Taken([])
+        if reply is not None and given:
+            taken = await self.form.take(reply, given, thread_id=thread_of(config))
+        if given and len(given) == len(calls):
+            return taken.messages, taken.value, ()
+        # What is answered by now is not run again; and what tools are shown is the whole turn.
+        shown = {**state, "messages": [*state.get("messages", []), *taken.messages]} if given else state
+        answers, commands = await self._run(shown, config)
+        return _in_call_order([*answers, *taken.messages], calls), taken.value, commands
+
+    async def _run(
+        self, state: Mapping[str, Any], config: RunConfig
+    ) -> tuple[list[ToolMessage], Sequence[Command[Any]]]:
         if self.tools is None:
             _, calls = unanswered_calls(state.get("messages", []))
-            return [close_call(call, FailureKind.UNKNOWN_TOOL, _NO_TOOLS) for call in calls]
-        update = await self.tools.ainvoke(state, config)
-        return cast("list[ToolMessage]", update["messages"])
+            return closed(calls, FailureKind.UNKNOWN_TOOL, _NO_TOOLS if self.form is None else _NO_SUCH_TOOL), ()
+        update: Any = await self.tools.ainvoke(state, config)
+        if not isinstance(update, list):
+            return cast("list[ToolMessage]", update["messages"]), ()
+        first, *commands = cast("list[Command[Any]]", update)  # the messages go first, then what tools ask for
+        return first.update["messages"], commands
 
-    def _reason_after(
-        self, messages: Sequence[Message], answers: Sequence[ToolMessage], asked: int
-    ) -> EndReason | None:
-        direct = _remembered(self).direct
-        # One failure among them, and the model is asked: it has to tell the user, or to correct the call.
-        if all(answer.status == "success" and answer.name in direct for answer in answers):
-            return "return_direct"
-        if not any(answer.status == "success" for answer in answers):
-            reason = self._reason_of_failure(past_calls([*messages, *answers]))
-            if reason is not None:
-                return reason
-        return "max_iterations" if asked >= self.max_iterations else None
 
-    def _reason_of_failure(self, history: History) -> EndReason | None:
-        """Why there is no use in going on after a turn in which nothing succeeded; None where there may be."""
-        if self.limits.corrections is not None and history.corrections >= self.limits.corrections:
-            return "corrections"
-        if self.no_progress is None or history.stuck_turns < self.no_progress.stop_after:
-            return None
-        return "repeated_failure" if history.is_stuck_failing else "no_progress"
+def _in_call_order(answers: list[ToolMessage], calls: Sequence[ToolCall]) -> list[ToolMessage]:
+    places = {call["id"]: place for place, call in enumerate(calls)}
+    return sorted(answers, key=lambda answer: places.get(answer.tool_call_id, len(places)))
 
 
 def _remember(loop: Loop, offer: Offer) -> None:
@@ -189,11 +220,6 @@ def _remember(loop: Loop, offer: Offer) -> None:
     runtime = current_runtime()
     if runtime is not None:
         runtime.shared[loop] = offer
-
-
-def _remembered(loop: Loop) -> Offer:
-    runtime = current_runtime()
-    return loop.models.known if runtime is None else cast("Offer", runtime.shared.get(loop, loop.models.known))
 
 
 def _elapsed(clock: Clock) -> float:
@@ -214,23 +240,6 @@ def _mended(state: AgentState) -> tuple[list[Message], list[Message]]:
     return mended, [RemoveMessage(id=REMOVE_ALL_MESSAGES), *mended]
 
 
-def _checked(reply: object) -> AIMessage:
-    if isinstance(reply, AIMessage):
-        return reply
-    raise InputError(
-        problem="The model's reply is no AIMessage", value=reply, remedy="Return a surehand AIMessage from ainvoke."
-    )
-
-
-def _is_lost(reply: AIMessage) -> bool:
-    """Whether the provider says that something else than an answer happened, and nothing came."""
-    is_empty = not reply.tool_calls and (
-        not reply.content if isinstance(reply.content, list) else not reply.text.strip()
-    )
-    # Nothing at all with "stop" is an answer too: after a tool's result, models do say nothing.
-    return is_empty and reply.finish_reason not in (None, "stop")
-
-
 def _marked(reply: AIMessage) -> AIMessage:
     logger.warning("the answer looks like a tool call written as text; text_calls=True on the model reads such calls")
     return reply.replace(response_metadata={**reply.response_metadata, "suspicious": "text_call"})
@@ -242,10 +251,10 @@ def _answers_on(error: Exception) -> list[ToolMessage]:
     return cast("list[ToolMessage]", answers) if isinstance(answers, list) else []
 
 
-def _attach(error: Exception, messages: list[Message]) -> None:
+def attach_state(error: Exception, messages: Sequence[Message]) -> None:
     """Put what was reached on the error, unless it has a state of its own or cannot carry one."""
     if getattr(error, "state", None) is None:
         try:
-            error.state = {"messages": messages, "end_reason": None}  # type: ignore[attr-defined]  # evidence for whoever goes on
+            error.state = {"messages": list(messages), "end_reason": None}  # type: ignore[attr-defined]  # evidence for whoever goes on
         except AttributeError:
             logger.debug("a %s cannot carry the agent's state", type(error).__name__)

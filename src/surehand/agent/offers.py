@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import Final
+from typing import Any, Final, Generic, TypeVar
 
+from surehand.agent.structured import AnswerForm
 from surehand.models import ChatModel, ToolChoice
 from surehand.tools import BaseTool
 
 __all__ = ["BoundModels", "Offer"]
+
+T = TypeVar("T")
 
 _KEPT: Final = 32
 """How many sets of tools the model is kept bound to."""
@@ -23,9 +27,12 @@ class Offer:
     """What a model is offered in one turn."""
 
     tools: tuple[BaseTool, ...]
+    """Without that of a structured answer, which comes besides."""
     names: frozenset[str]
     direct: frozenset[str]
     """The tools whose results end the run."""
+    choice: ToolChoice
+    """What is forced in the first request."""
     free: ChatModel
     """The model with the tools, and the choice left to it."""
     first: ChatModel
@@ -42,18 +49,26 @@ class BoundModels:
         model: The model as the host gave it.
         choice: The choice that is forced in the first request; None for the model's own.
         tools: All tools there are; none where they are computed.
+        form: The form of the agent's answer; None for words.
 
     Raises:
         OptionError: The choice names none of the tools.
         ToolDefinitionError: A provider could not tell two of the tools apart.
     """
 
-    def __init__(self, model: ChatModel, choice: ToolChoice, tools: Sequence[BaseTool]) -> None:
-        self._model = model
+    def __init__(
+        self, model: ChatModel, choice: ToolChoice, tools: Sequence[BaseTool], form: AnswerForm | None = None
+    ) -> None:
+        self.model = model
         self._choice = choice if choice is not None else getattr(model, "tool_choice", None)
-        self._made: dict[tuple[int, ...], Offer] = {}
-        self._lock = Lock()
-        self.known = self._keep(self._bound(tuple(tools), choice=self._choice))
+        self._form = form
+        self._offers: _Kept[Offer] = _Kept()
+        self._others: _Kept[ChatModel] = _Kept()
+        self.forced: ChatModel | None = None
+        """The model with nothing to do but to give its answer as a call; None where the answer is no call."""
+        if form is not None and form.is_called:
+            self.forced = _bind(model, (), choice=form.choice, form=form)
+        self.known = self._offers.put(_ids(tools), self._offer(tuple(tools), self._choice), tools)
         """The model with all tools, as long as nothing is used up or hidden."""
 
     def of(self, tools: Sequence[BaseTool]) -> Offer:
@@ -64,33 +79,76 @@ class BoundModels:
         Raises:
             ToolDefinitionError: A provider could not tell two of the tools apart.
         """
-        made = self._made.get(_key(tools))
+        made = self._offers.get(_ids(tools))
         if made is not None:
             return made
-        names = [tool.spec.name for tool in tools]
+        names = self._names(tools)
         is_open = isinstance(self._choice, str) and self._choice not in _MODES and self._choice not in names
-        return self._keep(self._bound(tuple(tools), choice=None if is_open else self._choice))
+        return self._offers.put(_ids(tools), self._offer(tuple(tools), None if is_open else self._choice), tools)
 
-    def _keep(self, made: Offer) -> Offer:
-        with self._lock:
-            self._made[_key(made.tools)] = made
-            while len(self._made) > _KEPT:
-                del self._made[next(iter(self._made))]
-        return made
+    def bound(
+        self, model: ChatModel, tools: Sequence[BaseTool], *, choice: ToolChoice, form: AnswerForm | None
+    ) -> ChatModel:
+        """Any model with any tools, as a middleware may ask for it.
 
-    def _bound(self, tools: tuple[BaseTool, ...], *, choice: ToolChoice) -> Offer:
-        is_bare = not tools and not getattr(self._model, "tools", None)
-        # Some providers refuse an empty list of tools, so that a model without any is better left as it is.
-        free = self._model if is_bare else self._model.bind_tools(tools)
+        Raises:
+            OptionError: The choice names none of the tools, or the model cannot answer in this form.
+            ToolDefinitionError: A provider could not tell two of the tools apart.
+        """
+        key = (id(model), _ids(tools), repr(choice), form is None)
+        made = self._others.get(key)
+        if made is not None:
+            return made
+        return self._others.put(key, _bind(model, tuple(tools), choice=choice, form=form), (model, tools))
+
+    def _names(self, tools: Sequence[BaseTool]) -> frozenset[str]:
+        """The names that can be called where these tools are offered."""
+        names = frozenset(tool.spec.name for tool in tools)
+        return names if self._form is None else names | self._form.names
+
+    def _offer(self, tools: tuple[BaseTool, ...], choice: ToolChoice) -> Offer:
+        choice = choice if self._names(tools) else None
+        free = _bind(self.model, tools, choice=None, form=self._form)
         return Offer(
             tools=tools,
             names=frozenset(tool.spec.name for tool in tools),
             direct=frozenset(tool.spec.name for tool in tools if tool.spec.return_direct),
+            choice=choice,
             free=free,
-            first=free if choice is None or not tools else self._model.bind_tools(tools, tool_choice=choice),
+            first=free if choice is None else _bind(self.model, tools, choice=choice, form=self._form),
         )
 
 
-def _key(tools: Sequence[BaseTool]) -> tuple[int, ...]:
-    """By identity: what is kept keeps its tools, so that no other can get the number of one of them."""
+class _Kept(Generic[T]):
+    """The newest of what was made for things that are known by their identity."""
+
+    def __init__(self) -> None:
+        self._made: OrderedDict[Hashable, tuple[T, object]] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: Hashable) -> T | None:
+        """What was made; None where nothing is kept."""
+        made = self._made.get(key)
+        return None if made is None else made[0]
+
+    def put(self, key: Hashable, made: T, named: object) -> T:
+        """Keep it together with what its key names: no other thing can get the number of one that is kept."""
+        with self._lock:
+            self._made[key] = (made, named)
+            while len(self._made) > _KEPT:
+                self._made.popitem(last=False)
+        return made
+
+
+def _ids(tools: Sequence[BaseTool]) -> tuple[int, ...]:
     return tuple(map(id, tools))
+
+
+def _bind(model: ChatModel, tools: tuple[BaseTool, ...], *, choice: ToolChoice, form: AnswerForm | None) -> ChatModel:
+    offered = tools if form is None else (*tools, *form.offered)
+    options: dict[str, Any] = {} if form is None else form.options_for(model)
+    if choice is not None:
+        options["tool_choice"] = choice
+    # Some providers refuse an empty list of tools, so that a model without any is better left as it is.
+    is_bare = not offered and not options and not getattr(model, "tools", None)
+    return model if is_bare else model.bind_tools(offered, **options)

@@ -1,0 +1,188 @@
+"""Hooks as steps of the graph: what they write, and where they lead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, TypeGuard
+
+from surehand.agent.hooks import Hook, HookName
+from surehand.agent.loop import Loop, attach_state
+from surehand.agent.state import RESERVED, AgentState
+from surehand.agent.structured import MISSING
+from surehand.agent.verdicts import NO_FURTHER_TURN, Verdict, closed, newest_reply
+from surehand.control import END, Command, RunConfig, Runtime, current_runtime, is_command
+from surehand.errors import NodeError, shown
+from surehand.messages import (
+    REMOVE_ALL_MESSAGES,
+    Message,
+    RemoveMessage,
+    ToolCall,
+    add_messages,
+    check_transcript,
+    convert_to_messages,
+    repair_transcript,
+    with_id,
+)
+from surehand.outcomes import FailureKind
+from surehand.shapes import is_object
+
+__all__ = ["JUMPS", "HookNode"]
+
+JUMPS: Final[dict[HookName, tuple[str, ...]]] = {
+    "before_agent": ("end", "model", "tools"),
+    "before_model": ("end", "tools"),
+    "after_model": ("end", "model", "tools"),
+    "after_agent": ("model",),
+}
+"""Where the hooks may lead besides on: anything else is where they lead anyway, or would leave hooks out for good."""
+
+_AFTER: Final = frozenset({"after_model", "after_agent"})
+_WORDS: Final[dict[str | None, str]] = {
+    None: NO_FURTHER_TURN,
+    "end": "The call was not executed: the application has ended the run before it.",
+    "model": "The call was not executed: the application asks for another reply instead.",
+}
+"""What is said to calls that are left behind, by where a hook leads."""
+
+
+class _Move(NamedTuple):
+    """What a hook asks for."""
+
+    update: dict[str, Any]
+    jump: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HookNode:
+    """One hook as a node."""
+
+    hook: Hook
+    loop: Loop
+    settles: bool = False
+    """Whether it is decided after this hook what follows from the newest reply."""
+
+    async def run(self, state: AgentState, config: RunConfig) -> dict[str, Any]:
+        """Run the hook, and write what it asks for; ``jump_to`` says where it leads."""
+        try:
+            move = self._read(await self.hook.call(state, current_runtime() or Runtime()))
+        except Exception as error:  # whatever the host's hook raises goes on as it is, with the conversation on it
+            self.hook.blame(error)
+            attach_state(error, state.get("messages", []))
+            raise
+        if move.jump is None and not self.settles:
+            return {**move.update, "jump_to": None}
+        return await self._decided(state, move, config)
+
+    async def _decided(self, state: AgentState, move: _Move, config: RunConfig) -> dict[str, Any]:
+        """What is written where it is decided how the run goes on."""
+        given = _with_ids(move.update.get("messages", []))
+        messages = add_messages(state.get("messages", []), given)
+        _, calls = newest_reply(messages)
+        if move.jump == "tools" and not calls:
+            raise self._refused(
+                "it leads to the tools, but the newest AI message has no call without an answer",
+                "Add an AIMessage with tool_calls, or leave jump_to out.",
+            )
+        verdict = await self._verdict(state, messages, move.jump, config)
+        jump = "end" if move.jump == "model" and verdict.reason else move.jump
+        written = {**move.update, "jump_to": jump, "end_reason": verdict.reason}
+        if jump == "model" and self.loop.form is not None:
+            written["structured_response"] = None
+        elif verdict.value is not MISSING:
+            written["structured_response"] = verdict.value
+        if jump not in (None, "tools") or verdict.reason:
+            given = self._closed(messages, given, calls, move.jump)
+        return {**written, "messages": given} if given else written
+
+    def _closed(
+        self, messages: Sequence[Message], given: list[Message], calls: Sequence[ToolCall], jump: str | None
+    ) -> list[Message]:
+        """What is written of the conversation, so that no call in it stays without an answer."""
+        if self.hook.name in _AFTER:
+            kind = FailureKind.LIMIT if jump is None else FailureKind.SKIPPED
+            return [*given, *closed(calls, kind, _WORDS[jump])]
+        if jump == "model" or not check_transcript(messages):  # the model's turn mends what was loaded by itself
+            return given
+        return [RemoveMessage(id=REMOVE_ALL_MESSAGES), *map(with_id, repair_transcript(messages))]
+
+    async def _verdict(
+        self, state: AgentState, messages: Sequence[Message], jump: str | None, config: RunConfig
+    ) -> Verdict:
+        """What follows from where the hook leads, or from the conversation that it leaves."""
+        if jump == "tools":
+            return Verdict(None)
+        if jump == "model":
+            return Verdict(self.loop.verdicts.if_asked_out(state.get("model_calls", 0)))
+        if self.hook.name != "after_model":
+            return Verdict("middleware")
+        verdict = await self._on_reply(state, messages, config)
+        return Verdict("middleware") if jump == "end" and verdict.reason is None else verdict
+
+    async def _on_reply(self, state: AgentState, messages: Sequence[Message], config: RunConfig) -> Verdict:
+        """What follows from the conversation as the hooks have left it."""
+        verdicts, asked, spent = self.loop.verdicts, state.get("model_calls", 0), state.get("end_reason")
+        reply, calls = newest_reply(messages)
+        if reply is None or (messages[-1] is not reply and not calls):
+            return Verdict(spent or verdicts.if_asked_out(asked))  # the model has to say something to what was added
+        offer = await self.loop.known_offer(state, config)
+        before = list(messages[: [message is reply for message in messages].index(True)])
+        left = reply if len(calls) == len(reply.tool_calls) else reply.replace(tool_calls=calls)
+        return verdicts.on_reply(left, before, offer=offer, asked=asked, spent=spent)
+
+    def _read(self, returned: object) -> _Move:
+        """What a hook returned: nothing, a partial state, or a command.
+
+        Raises:
+            NodeError: It is something else, or asks for what a hook may not do.
+        """
+        if returned is None:
+            return _Move({})
+        command = returned if is_command(returned) else _as_command(returned)
+        if command is None or not _is_update(command.update):
+            raise self._refused(
+                f"it returned {shown(returned)}",
+                "Expected None, a mapping of state keys (with 'jump_to' for another way on), or a Command.",
+            )
+        update: dict[str, Any] = dict(command.update or {})
+        for key in RESERVED & update.keys():
+            raise self._refused(
+                f"it writes {key!r}, which is the loop's own", "Say where to go on with 'jump_to', and leave it out."
+            )
+        return _Move(update, self._target_of(command))
+
+    def _target_of(self, command: Command[Any]) -> str | None:
+        """Where a command leads; None for on."""
+        if not command.targets and command.graph is None:
+            return None
+        allowed = JUMPS[self.hook.name]
+        (target, *others) = command.targets or (None,)
+        name = "end" if target == END else target
+        if isinstance(name, str) and name in allowed and not others and command.graph is None:
+            return name
+        where = shown(command.goto) if command.graph is None else "the graph around the agent"
+        raise self._refused(
+            f"it leads to {where}", f"A hook {self.hook.name} may lead to: {', '.join(map(repr, allowed))}."
+        )
+
+    def _refused(self, problem: str, remedy: str) -> NodeError:
+        return NodeError(node=str(self.hook), problem=problem, remedy=remedy)
+
+
+def _as_command(returned: object) -> Command[Any] | None:
+    """A partial state with ``jump_to`` as the command that it stands for; None where it is no mapping."""
+    if not is_object(returned):
+        return None
+    jump: Any = returned.get("jump_to")
+    update = {key: value for key, value in returned.items() if key != "jump_to"}
+    return Command(update=update, goto=() if jump is None else jump)
+
+
+def _is_update(update: object) -> TypeGuard[Mapping[str, Any] | None]:
+    return update is None or is_object(update)
+
+
+def _with_ids(given: Any) -> list[Message]:
+    """Messages with the ids that they will have in the state."""
+    messages = convert_to_messages(given)
+    return [each if isinstance(each, RemoveMessage) else with_id(each) for each in messages]
