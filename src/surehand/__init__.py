@@ -18,17 +18,98 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from surehand.agent import AgentMiddleware, ModelRequest, ModelResponse, create_agent
-    from surehand.calls import CallJournal, CallKey, MemoryJournal, Passage, Reading, ResultCache, ResultShelf, SingleFlight, ToolCallMiddleware, ToolCallRequest, ToolReturn, register_renderer
+    from surehand.calls import (
+        CallJournal,
+        CallKey,
+        MemoryJournal,
+        Passage,
+        Reading,
+        ResultCache,
+        ResultShelf,
+        SingleFlight,
+        ToolCallMiddleware,
+        ToolCallRequest,
+        ToolReturn,
+        register_renderer,
+    )
     from surehand.checkpoints import Checkpointer
     from surehand.control import END, START, Command, RunConfig, Runtime, Send, current_runtime
-    from surehand.errors import ApprovalRequired, CheckpointConflict, CheckpointError, Complaint, GraphDefinitionError, GraphRecursionError, InputError, InterruptError, InterruptExpired, InvalidArguments, MalformedArguments, MissingExtraError, ModelError, ModelRetry, NodeError, NodeTimedOut, OptionError, ProcessDied, RemoteError, RoutingError, RunError, ScriptExhausted, StoreError, SurehandError, ToolCallError, ToolDefinitionError, ToolException, ToolTimedOut, UsageError
+    from surehand.errors import (
+        ApprovalRequired,
+        CheckpointConflict,
+        CheckpointError,
+        Complaint,
+        GraphDefinitionError,
+        GraphRecursionError,
+        InputError,
+        InterruptError,
+        InterruptExpired,
+        InvalidArguments,
+        MalformedArguments,
+        MissingExtraError,
+        ModelError,
+        ModelRetry,
+        NodeError,
+        NodeTimedOut,
+        OptionError,
+        ProcessDied,
+        RemoteError,
+        RoutingError,
+        RunError,
+        ScriptExhausted,
+        StoreError,
+        SurehandError,
+        ToolCallError,
+        ToolDefinitionError,
+        ToolException,
+        ToolTimedOut,
+        UsageError,
+    )
     from surehand.graph import CompiledGraph, MessagesState, StateGraph, StateSnapshot
     from surehand.interrupts import Interrupt, Interrupted, interrupt
-    from surehand.messages import REMOVE_ALL_MESSAGES, AIMessage, AIMessageChunk, AnyMessage, HumanMessage, InvalidToolCall, Message, RemoveMessage, SystemMessage, ToolCall, ToolMessage, TranscriptProblem, add_messages, check_transcript, convert_to_messages, message_from_dict, message_to_dict, repair_transcript, trim_messages
+    from surehand.messages import (
+        REMOVE_ALL_MESSAGES,
+        AIMessage,
+        AIMessageChunk,
+        AnyMessage,
+        HumanMessage,
+        InvalidToolCall,
+        Message,
+        RemoveMessage,
+        SystemMessage,
+        ToolCall,
+        ToolMessage,
+        TranscriptProblem,
+        add_messages,
+        check_transcript,
+        convert_to_messages,
+        message_from_dict,
+        message_to_dict,
+        repair_transcript,
+        trim_messages,
+    )
     from surehand.models import ChatAnthropic, ChatModel, ChatOpenAI, LocalModel, Nudge, init_chat_model
-    from surehand.nodes import FunctionNode, ToolNode, ToolSetFunction, ToolSetRequest, ValidationNode, arun_tool_calls, run_tool_calls, tools_condition
+    from surehand.nodes import (
+        FunctionNode,
+        ToolNode,
+        ToolSetFunction,
+        ToolSetRequest,
+        ValidationNode,
+        arun_tool_calls,
+        run_tool_calls,
+        tools_condition,
+    )
     from surehand.outcomes import FailureKind, Outcome
-    from surehand.policy import CachePolicy, CircuitBreaker, Limits, NoProgress, RateLimit, RetryPolicy, Tell, ToolOptions
+    from surehand.policy import (
+        CachePolicy,
+        CircuitBreaker,
+        Limits,
+        NoProgress,
+        RateLimit,
+        RetryPolicy,
+        Tell,
+        ToolOptions,
+    )
     from surehand.spec import InjectedState, InjectedStore, InjectedToolArg, InjectedToolCallId, ToolContext
     from surehand.stores import InMemoryStore, Store
     from surehand.tools import BaseTool, Tool, prefixed, result_reader, tool
@@ -181,9 +262,7 @@ _HOMES: Final = {
         "tools_condition"
     ),
     "surehand.outcomes": "FailureKind Outcome",
-    "surehand.policy": (
-        "CachePolicy CircuitBreaker Limits NoProgress RateLimit RetryPolicy Tell ToolOptions"
-    ),
+    "surehand.policy": ("CachePolicy CircuitBreaker Limits NoProgress RateLimit RetryPolicy Tell ToolOptions"),
     "surehand.spec": "InjectedState InjectedStore InjectedToolArg InjectedToolCallId ToolContext",
     "surehand.stores": "InMemoryStore Store",
     "surehand.tools": "BaseTool Tool prefixed result_reader tool",
