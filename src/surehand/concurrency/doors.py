@@ -318,6 +318,8 @@ def borrowed_loop() -> Generator[Loan, None, None]:
 
 def _waited_for(result: Future[T]) -> T:
     """The result; a caller that is cancelled meanwhile, as ``asyncio.run`` does on Ctrl-C, waits no longer."""
+    if not has_running_loop():
+        return result.result()
     caller = asyncio.current_task()
     before = 0 if caller is None else caller.cancelling()
     while not wait([result], timeout=_LOOK_SECONDS).done:

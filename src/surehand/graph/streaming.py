@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Generator
 from contextlib import aclosing
 from typing import Any, Protocol
 
-from surehand.concurrency import Loan, borrowed_loop, finish_without_loop
+from surehand.concurrency import borrowed_loop, finish_without_loop
 from surehand.graph.engine import Run
 from surehand.graph.live import Entry, Outbox
 from surehand.graph.modes import Modes
@@ -74,17 +75,29 @@ def _stepwise(start: Start, state: State, modes: Modes, view: View) -> Generator
 def _pulled(start: Start, modes: Modes, view: View) -> Generator[Any, None, None]:
     """The items of a run that goes on on another thread; they may be taken from one thread after another."""
     with borrowed_loop() as loop:
-        batches = _live(start, modes, view)
+        batches = _Batches(_live(start, modes, view))
         try:
-            while batch := _next_of(batches, loop):
+            while batch := loop.run(batches.take):
                 for entry in batch:
                     yield modes.shown(entry.mode, entry.item, entry.namespace)
         finally:
-            loop.run(batches.aclose)
+            loop.run(batches.close)
 
 
-def _next_of(batches: AsyncGenerator[list[Entry], None], loop: Loan) -> list[Entry]:
-    async def take() -> list[Entry]:
-        return await anext(batches, [])
+class _Batches:
+    """An asynchronous stream, taken by a caller that Ctrl-C may keep from waiting for what it asked for."""
 
-    return loop.run(take)
+    def __init__(self, batches: AsyncGenerator[list[Entry], None]) -> None:
+        self._batches = batches
+        self._turn = asyncio.Lock()
+        """Held while the stream runs: it cannot be closed meanwhile."""
+
+    async def take(self) -> list[Entry]:
+        """The next ones; nothing at the end."""
+        async with self._turn:
+            return await anext(self._batches, [])
+
+    async def close(self) -> None:
+        """End the stream."""
+        async with self._turn:
+            await self._batches.aclose()
