@@ -11,11 +11,13 @@ from math import isfinite
 from typing import Final, get_args
 
 from surehand.checkpoints.records import CallRow, CallState, ChannelRow, CheckpointRow, WriteRow
-from surehand.errors import CheckpointError, OptionError, shown
+from surehand.errors import CheckpointConflict, CheckpointError, OptionError, shown
 
 __all__ = [
     "MAX_NUMBER",
+    "already_there",
     "check_call",
+    "check_follows",
     "check_names",
     "check_page",
     "check_pruning",
@@ -63,6 +65,37 @@ def check_put(row: CheckpointRow, changes: Sequence[ChannelRow], after: str | No
         place.text("a namespace to drop", name)
         if not name or row.namespace == name or row.namespace.startswith(f"{name}/"):
             raise place.refused(f"it would be forgotten itself with the namespace {name!r}", "Drop others.")
+
+
+def check_follows(row: CheckpointRow, *, after: str | None, newest: tuple[str, int] | None) -> None:
+    """Check that a checkpoint is the next one.
+
+    Args:
+        row: The checkpoint.
+        after: What its writer took for the id of the newest one.
+        newest: The id and the number of the newest one; None where there is none.
+
+    Raises:
+        CheckpointConflict: Another one is the newest.
+        CheckpointError: Its number is not the next one.
+    """
+    newest_id, number = newest or (None, 0)
+    if newest_id != after:
+        raise CheckpointConflict(thread_id=row.thread_id, where=f"checkpoint {row.id!r}")
+    if row.number != number + 1:
+        raise already_there(row, f"its number is {row.number} where {number + 1} is the next")
+
+
+def already_there(
+    row: CheckpointRow, problem: str = "its id, or a version that it brings, is there"
+) -> CheckpointError:
+    """The error for a checkpoint that is in the way of one that is stored."""
+    return CheckpointError(
+        problem=problem,
+        remedy="Each checkpoint of a namespace has an id and a number of its own, and writes versions of its number.",
+        thread_id=row.thread_id,
+        where=f"checkpoint {row.id!r}",
+    )
 
 
 def _check_channels(place: _Place, channels: Mapping[str, int]) -> None:

@@ -154,6 +154,14 @@ class Found:
         """
         return self._number(self._where(id), "number", number)
 
+    def seconds(self, id: Any, created_at: Any) -> float:
+        """When the checkpoint of this id was created.
+
+        Raises:
+            CheckpointError: It is not as it was written.
+        """
+        return self._seconds(self._where(id), "created_at", created_at)
+
     def name(self, value: Any) -> str:
         """A name: of a thread, a namespace, a checkpoint, a key.
 
