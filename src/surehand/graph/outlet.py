@@ -11,7 +11,7 @@ from surehand.graph.live import Entry, Outbox
 from surehand.graph.modes import Modes, Namespace
 from surehand.graph.snapshot import INTERRUPT, Step, with_interrupts
 from surehand.graph.state import State, Values
-from surehand.messages import Message, RemoveMessage, with_id
+from surehand.messages import AIMessageChunk, Message, RemoveMessage, with_id
 
 __all__ = ["Follower", "Outlet", "Voice", "as_it_is", "items_of", "outlet_around"]
 
@@ -150,7 +150,7 @@ class Voice:
     def __call__(self, mode: str, item: Any) -> None:
         """Put a value on the stream of a mode; on a thread, wait until there is room for it."""
         if mode == "messages":
-            self._outlet.tell_message(item, self._metadata)
+            self._outlet.tell_message(item, self._metadata, is_new=not isinstance(item, AIMessageChunk))
         elif mode == "calls":
             self._outlet.tell_event(item, self._metadata)
         else:

@@ -24,8 +24,10 @@ from surehand.messages.content import Content, text_of
 from surehand.messages.fields import core_schema_of
 from surehand.messages.finish import FinishReason, finish_reason_of
 from surehand.messages.json_form import json_form
+from surehand.messages.parts import WHOLE_KINDS, message_of, parts_of
 from surehand.messages.reducer import add_messages, with_id
 from surehand.messages.stored import message_from_dict, message_to_dict
+from surehand.messages.telling import asked, message_reader, tell, telling, told
 from surehand.messages.transcripts import (
     ProblemKind,
     TranscriptProblem,
@@ -41,6 +43,7 @@ AnyMessage: TypeAlias = Message
 
 __all__ = [
     "REMOVE_ALL_MESSAGES",
+    "WHOLE_KINDS",
     "AIMessage",
     "AIMessageChunk",
     "AnyMessage",
@@ -58,6 +61,7 @@ __all__ = [
     "ToolMessage",
     "TranscriptProblem",
     "add_messages",
+    "asked",
     "check_transcript",
     "close_call",
     "convert_to_messages",
@@ -66,10 +70,16 @@ __all__ = [
     "is_empty",
     "json_form",
     "message_from_dict",
+    "message_of",
+    "message_reader",
     "message_to_dict",
     "new_call_id",
+    "parts_of",
     "repair_transcript",
+    "tell",
+    "telling",
     "text_of",
+    "told",
     "trim_messages",
     "unanswered_calls",
     "with_id",

@@ -10,11 +10,12 @@ import copy
 import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from surehand.concurrency import run_sync
-from surehand.control import RunConfig
+from surehand.control import Publisher, RunConfig
 from surehand.dialects import text_calls as text_dialect
 from surehand.errors import OptionError, ToolDefinitionError
 from surehand.messages import (
@@ -24,7 +25,11 @@ from surehand.messages import (
     ToolCall,
     ToolCallChunk,
     convert_to_messages,
+    message_reader,
     repair_transcript,
+    tell,
+    telling,
+    told,
 )
 from surehand.models.nudge import Nudge, as_nudge
 from surehand.models.protocol import ModelInput, ToolChoice
@@ -66,6 +71,9 @@ class BaseChatModel(ABC):
             calls of the tools that were offered count, and only when the reply has no calls of its own.
         options: Further fields of each request, in the provider's own names.
     """
+
+    tells_pieces: ClassVar[bool] = True
+    """Whether it tells its pieces by itself where somebody reads the messages of the graph around it."""
 
     def __init__(
         self,
@@ -129,10 +137,27 @@ class BaseChatModel(ABC):
         return run_sync(lambda: self.ainvoke(input, config))
 
     async def ainvoke(self, input: ModelInput, config: RunConfig | None = None) -> AIMessage:
-        """The model's answer; see ``invoke``."""
+        """The model's answer; see ``invoke``.
+
+        In a graph whose ``messages`` somebody reads, the answer is streamed, and each piece told as it comes.
+        """
         request = self._request(input)
+        reader = message_reader()
+        if reader is not None:
+            return await self._told(request, reader)
         reply = _with_own_names(await self._answer(request), request)
         return self._with_text_calls(reply, request)
+
+    async def _told(self, request: ModelRequest, reader: Publisher) -> AIMessage:
+        """The answer, told while it comes to whoever reads the messages of the graph around."""
+        if type(self)._pieces is BaseChatModel._pieces:  # noqa: SLF001 - whether it has pieces of its own
+            reply = _with_own_names(await self._answer(request), request)
+            return tell(self._with_text_calls(reply, request), reader)
+        reply = await told(self._own_pieces(request), reader)
+        said = self._with_text_calls(reply, request)
+        if said is not reply:
+            reader("messages", _chunk_of(AIMessage("", tool_calls=said.tool_calls, id=reply.id)))
+        return said
 
     def stream(self, input: ModelInput, config: RunConfig | None = None) -> Iterator[AIMessageChunk]:
         """The answer in pieces, as they arrive; their sum is the answer. Raises as ``invoke`` does."""
@@ -145,20 +170,29 @@ class BaseChatModel(ABC):
 
     async def astream(self, input: ModelInput, config: RunConfig | None = None) -> AsyncGenerator[AIMessageChunk, None]:
         """The answer in pieces, as they arrive; see ``stream``."""
-        request = self._request(input)
+        pieces, reader = self._all_pieces(self._request(input)), message_reader()
+        async with aclosing(pieces if reader is None else telling(pieces, reader)) as heard:
+            async for piece in heard:
+                yield piece
+
+    async def _all_pieces(self, request: ModelRequest) -> AsyncGenerator[AIMessageChunk, None]:
+        """The reply in pieces, and the calls that it holds as text."""
         whole: AIMessageChunk | None = None
-        pieces = self._pieces(request)
-        try:
+        async with aclosing(self._own_pieces(request)) as pieces:
             async for piece in pieces:
-                piece = _piece_with_own_names(piece, request)  # noqa: PLW2901 - nobody needs the other
                 if self._text_calls:
                     whole = piece if whole is None else whole + piece
                 yield piece
-        finally:
-            await pieces.aclose()  # now, and not when it is collected: the connection is given back here
         # Told only when the text has ended, which has been streamed by then: a call cannot be seen before it is whole.
         if whole is not None and (calls := self._text_calls_of(whole, request)):
             yield _chunk_of(AIMessage("", tool_calls=calls))
+
+    async def _own_pieces(self, request: ModelRequest) -> AsyncGenerator[AIMessageChunk, None]:
+        """The reply in pieces, with the tools' own names."""
+        # Closed now, and not when it is collected: the connection is given back there.
+        async with aclosing(self._pieces(request)) as pieces:
+            async for piece in pieces:
+                yield _piece_with_own_names(piece, request)
 
     @abstractmethod
     async def _answer(self, request: ModelRequest) -> AIMessage:
