@@ -13,7 +13,6 @@ import subprocess
 import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
-from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, Final, Literal
