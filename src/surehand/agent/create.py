@@ -21,6 +21,7 @@ from surehand.agent.sub_agents import agent_tool
 from surehand.agent.verdicts import Verdicts
 from surehand.callables import is_async_callable
 from surehand.calls import Approve, ResultShelf, ToolCallMiddleware
+from surehand.checkpoints import Checkpointer
 from surehand.concurrency import SYSTEM_CLOCK, Clock, run_sync
 from surehand.control import RunConfig, is_command
 from surehand.errors import OptionError
@@ -67,6 +68,10 @@ def create_agent(
     groups: Mapping[str, int] | None = None,
     middleware: Sequence[AgentMiddleware[Any] | ToolCallMiddleware] = (),
     response_format: Any = None,
+    checkpointer: Checkpointer | None = None,
+    types: Iterable[type] = (),
+    interrupt_before: Iterable[str] = (),
+    interrupt_after: Iterable[str] = (),
     shelf: ResultShelf | Unset | None = UNSET,
     store: Any = None,
     approve: Approve | None = None,
@@ -101,6 +106,12 @@ def create_agent(
         response_format: The form of the answer, which then is ``structured_response`` of the state: a pydantic model, a
             dataclass, a TypedDict, a JSON Schema, or one of these in a ``ToolStrategy`` or ``ProviderStrategy``. None
             for words.
+        checkpointer: Keeps every run under the thread that its configuration names: a later input goes on with the
+            conversation, and a run that was stopped goes on where it stopped; see ``StateGraph.compile``.
+        types: Classes of values that the state may hold, besides those that its annotations name; for checkpoints.
+        interrupt_before: Nodes before which a run stops, such as ``tools`` or ``<middleware>.before_model``; an input of
+            None goes on.
+        interrupt_after: Nodes after which a run stops.
         shelf: Keeps the results that are too long, for the built-in tool ``read_tool_result``, which the model is
             offered once there is one. The agent has a shelf of its own unless it is given one; None keeps none.
         store: For tools that ask for a store.
@@ -159,8 +170,15 @@ def create_agent(
         clock=clock if node is None else node.clock,
         judges_later=bool(stack.hooks["after_model"]),
     )
-    plan = assemble(loop, stack, schema).compile(store=store, name=text("name", name)).plan
-    plan = replace(plan, recursion_limit=steps_of(stack, rules.max_iterations))
+    graph = assemble(loop, stack, schema).compile(
+        checkpointer,
+        store=store,
+        types=types,
+        interrupt_before=interrupt_before,
+        interrupt_after=interrupt_after,
+        name=text("name", name),
+    )
+    plan = replace(graph.plan, recursion_limit=steps_of(stack, rules.max_iterations))
     return Agent(plan, is_structured=form is not None)
 
 
@@ -211,7 +229,7 @@ class Agent(CompiledGraph):
             researcher = create_agent(model, [search], name="researcher")
             create_agent(model, [researcher.as_tool(description="Find facts. Say what is to be found out.")])
         """
-        return agent_tool(self.ainvoke, name=name or self.name, description=description, options=options)
+        return agent_tool(self.ainvoke_inside, name=name or self.name, description=description, options=options)
 
     def _given(self, given: object) -> object:
         """The input as a state, with the counters of a new run; what continues a run begins none."""

@@ -8,7 +8,6 @@ from typing import Any, Final, cast
 from surehand.agent.state import EndReason
 from surehand.control import RunConfig, current_runtime
 from surehand.errors import ToolException
-from surehand.interrupts import Interrupted
 from surehand.messages import AIMessage, HumanMessage, Message, ToolMessage
 from surehand.shapes import mapping_of
 from surehand.spec import ToolContext
@@ -18,7 +17,7 @@ from surehand.wording import clipped
 __all__ = ["Run", "agent_tool"]
 
 Run = Callable[..., Awaitable[Any]]
-"""Runs an agent: its ``ainvoke``."""
+"""Runs an agent inside of a node: its ``ainvoke_inside``."""
 
 _ANSWERED: Final[frozenset[EndReason]] = frozenset({"answer", "return_direct", "structured_response"})
 """The ends of a run that come with an answer."""
@@ -42,27 +41,24 @@ async def _run_inside(run: Run, request: str, context: ToolContext) -> Mapping[s
     """Run the agent within a call.
 
     Its conversation begins with the request and holds nothing else: what the calling agent was told, its system prompt
-    and its state included, is for the calling agent.
+    and its state included, is for the calling agent. Where the run around is kept, so is this one, under the call.
 
     Raises:
-        Interrupted: The agent asks a question, which is then the question of the call.
+        Interrupted: The agent asks a question, which is then asked by the run around it.
     """
-    state: Mapping[str, Any] = await run(
-        {"messages": [HumanMessage(request)]}, _config_inside(context), context=context.context
-    )
-    if questions := state.get("__interrupt__"):
-        raise Interrupted(questions)
+    place = context.idempotency_key or context.call_id
+    given = {"messages": [HumanMessage(request)]}
+    state: Mapping[str, Any] = await run(given, place, _config_inside(context, place), context=context.context)
     return state
 
 
-def _config_inside(context: ToolContext) -> RunConfig:
-    """The configuration of the run inside: a thread of its own, the same whenever this very call is run again."""
+def _config_inside(context: ToolContext, place: str) -> RunConfig:
+    """The configuration of the run inside, with a thread of its own: the same whenever this very call is run again."""
     runtime = current_runtime()
     config = cast("Mapping[str, Any]", {} if runtime is None else runtime.config)
     inside: dict[str, Any] = {key: config[key] for key in _PASSED_ON if key in config}
     given = {key: value for key, value in mapping_of(config.get("configurable")).items() if not _is_place(key)}
-    thread = f"{context.thread_id}/{context.tool_name}/{context.idempotency_key or context.call_id}"
-    inside["configurable"] = {**given, "thread_id": thread}
+    inside["configurable"] = {**given, "thread_id": f"{context.thread_id}/{context.tool_name}/{place}"}
     return cast("RunConfig", inside)
 
 
