@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from surehand.callables import name_of
 from surehand.calls.call import Call
-from surehand.events import Event
+from surehand.events import Event, Listener
 from surehand.outcomes import Outcome
 from surehand.shapes import leaf_errors
 from surehand.wording import one_line
@@ -25,14 +25,25 @@ _MOST_LEAVES: Final = 20
 
 
 def announce(call: Call, kind: type[E], **fields: Any) -> None:
-    """Give an event to the host's listener, if there is one; what it raises is logged."""
-    listener = call.turn.host.listener
-    if listener is None:
+    """Give an event to the host's listener and to the stream of the graph around, where there are such.
+
+    What the listener raises is logged.
+    """
+    listener, stream = call.turn.host.listener, call.turn.stream
+    if listener is None and stream is None:
         return
+    event = kind(call_id=call.id, tool_name=call.name, shared=call.turn.shared, **fields)
+    if stream is not None:
+        stream("calls", event)
+    if listener is not None:
+        _tell(listener, event)
+
+
+def _tell(listener: Listener, event: Event) -> None:
     try:
-        listener(kind(call_id=call.id, tool_name=call.name, shared=call.turn.shared, **fields))
+        listener(event)
     except Exception as error:  # noqa: BLE001 - the host's listener must not cost the call its answer
-        log_fault(f"the listener {name_of(listener)} failed on {kind.__name__}", error)
+        log_fault(f"the listener {name_of(listener)} failed on {type(event).__name__}", error)
 
 
 def log_attempt(call: Call, number: int) -> None:

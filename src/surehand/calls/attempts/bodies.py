@@ -11,6 +11,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from io import IOBase
 from itertools import chain
@@ -25,11 +27,13 @@ from surehand.calls.watch import OutOfTime, Signs, Watch
 from surehand.concurrency import (
     Job,
     deliver_to_loop,
+    paced,
     run_in_time,
     run_sync,
     when_started,
     workers,
 )
+from surehand.control import _runtime, current_runtime  # pyright: ignore[reportPrivateUsage] - what is heard of a body
 from surehand.events import LateResult
 from surehand.shapes import leaf_errors
 
@@ -57,6 +61,19 @@ async def run_body(call: Call, attempt: int, signs: Signs, lose: Lose) -> Any:
         OutOfTime: It took too long.
         BaseException: Whatever the function raises, the same object.
     """
+    runtime = current_runtime()
+    if runtime is None or runtime.publish is None:
+        return await _run_body(call, attempt, signs, lose)
+    # What the body puts on the graph's stream is known by its call.
+    token = _runtime.set(replace(runtime, publish=runtime.publish.within(call.id)))
+    try:
+        return await _run_body(call, attempt, signs, lose)
+    finally:
+        with suppress(ValueError):  # a task that is thrown away is closed in a context that is not its own
+            _runtime.reset(token)
+
+
+async def _run_body(call: Call, attempt: int, signs: Signs, lose: Lose) -> Any:
     if call.tool is None:
         return None
     run = partial(_called, call, attempt, signs)
@@ -121,15 +138,22 @@ def _has(value: object, method: str) -> bool:
 
 
 async def _awaited(value: Any, signs: Signs) -> Any:
-    """What an async function comes to, or a sync one that hands back what is to be awaited."""
+    """What an async function comes to, or a sync one that hands back what is to be awaited.
+
+    In a graph whose stream is read, it is held back where the reader is far behind.
+    """
+    runtime = current_runtime()
+    gate = None if runtime is None else runtime.publish
     if inspect.isawaitable(value):
-        value = await value
+        value = await (value if gate is None else paced(value, gate))
     if type(value) in _PLAIN:
         return value
     if not _has(value, "__aiter__"):
         return _gone_through(value, signs)
     async for item in value:
         signs.item(item)
+        if gate is not None:
+            await gate.room()
         if len(signs.items) > MAX_ITEMS:
             await _closed(value)
             return iter(signs.items)
