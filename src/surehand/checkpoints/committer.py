@@ -86,9 +86,16 @@ class Database(ABC, Generic[C]):
     def is_lost(self, connection: C) -> bool:
         """Whether the connection, on which something has just failed, is of no use any more; must not raise.
 
-        A lost one is closed, and what was asked for is run once more on a new one; unless it was lost in ``commit``:
-        then nobody knows whether it holds, and whoever waits is told so.
+        A lost one is closed, and what was asked for is run once more on a new one; where it was lost in ``commit``,
+        that depends on what ``holds`` says.
         """
+
+    def holds(self, connection: C) -> bool | None:
+        """Whether the transaction holds whose ``commit`` lost the connection.
+
+        None where nobody can know: then whoever waits is told that it may hold or not.
+        """
+        return None
 
     @abstractmethod
     def told(self, error: Exception) -> Exception:
@@ -342,8 +349,10 @@ class _Session(Generic[C]):
             return self._undone(connection, error, index, len(part))
         return None
 
-    def _undone(self, connection: C, error: BaseException, index: int, size: int) -> _Failure:
+    def _undone(self, connection: C, error: BaseException, index: int, size: int) -> _Failure | None:
         """Roll back, and say what else can be tried: ``index`` is -1 for the begin, and the size for the commit."""
+        if index == size and self._database.is_lost(connection):
+            return self._cut_off(connection, error)
         is_lost = self._rolled_back(connection)
         told = self._told(error)
         if index < 0:
@@ -353,6 +362,18 @@ class _Session(Generic[C]):
         if is_lost:
             return _Failure(error=_in_doubt(told), is_of="writers")
         return _Failure(error=told, first=size // 2)
+
+    def _cut_off(self, connection: C, error: BaseException) -> _Failure | None:
+        """Find out what became of a commit whose answer was lost; None where it holds."""
+        try:
+            holds = self._database.holds(connection)
+        except Exception:  # noqa: BLE001 - who cannot be asked has not answered
+            holds = None
+        self.close()
+        told = self._told(error)
+        if holds is None:
+            return _Failure(error=_in_doubt(told), is_of="writers")
+        return None if holds else _Failure(error=told, is_lost=True, is_of="writers")
 
     def _rolled_back(self, connection: C) -> bool:
         """Whether the connection was lost."""
