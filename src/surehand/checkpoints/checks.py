@@ -146,6 +146,8 @@ def check_call(thread_id: str, row: CallRow, after: int | None) -> None:
     place.text("its text", row.text)
     place.number("its version", row.version)
     place.seconds("its changed_at", row.changed_at)
+    if after is not None:
+        place.number("the version before", after)
     if row.state not in get_args(CallState):
         raise place.refused(f"its state is {shown(row.state)}", f"Expected one of {', '.join(get_args(CallState))}.")
     if row.version != (after or 0) + 1:

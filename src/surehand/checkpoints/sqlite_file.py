@@ -220,6 +220,7 @@ class SqliteFile(Database[sqlite3.Connection]):
         yield "cell_size_check", "ON"
         yield "page_size", _PAGE_BYTES  # this and the next are heeded by an empty file alone
         yield "auto_vacuum", "INCREMENTAL"
+        yield "cache_size", -16_000  # in kB; the pages of a conversation of some MB stay at hand
         yield "wal_autocheckpoint", _PAGES_IN_LOG
         yield "synchronous", self._synchronous
         yield "fullfsync", "ON" if self._synchronous == "FULL" else "OFF"  # macOS keeps what fsync wrote in the drive
