@@ -14,6 +14,7 @@ from surehand.agent.structured import AnswerForm
 from surehand.control import RunConfig, Runtime, current_runtime
 from surehand.errors import InputError, OptionError
 from surehand.messages import AIMessage, HumanMessage, Message, SystemMessage
+from surehand.messages import asked as asked_of
 from surehand.messages.base import are_messages
 from surehand.models import ChatModel, ToolChoice
 from surehand.shapes import is_object
@@ -124,7 +125,7 @@ class Asker:
         again = [*request, HumanMessage(_LOST)]
         limit = min(self.max_iterations, asked + 1 + MAX_RE_ASKS)
         while True:
-            reply = _checked_reply(await model.ainvoke(request, config))
+            reply = _checked_reply(await asked_of(model, model.ainvoke, request, config))
             asked += 1
             if not is_lost(reply) or asked >= limit:
                 return reply, asked

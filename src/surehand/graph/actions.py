@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Protocol, TypeAlias, cast
 
 from surehand.callables import is_async_callable
 from surehand.control import RunConfig
 from surehand.errors import GraphDefinitionError, shown
+from surehand.messages import asked
 
 __all__ = [
     "Action",
@@ -82,10 +84,10 @@ def read_action(action: object, label: str) -> Action:
             problem=f"{label} is the class {action.__name__}", remedy="Pass an instance of it, or a function."
         )
     if callable(invoke) or callable(ainvoke):
-        return Action(
-            here=_adapted(invoke, label) if callable(invoke) else None,
-            awaited=_adapted(ainvoke, label) if callable(ainvoke) else None,
-        )
+        awaited = _adapted(ainvoke, label) if callable(ainvoke) else None
+        if awaited is not None and is_chat_model(action):
+            awaited = partial(asked, action, awaited)  # told piece by piece where somebody reads it
+        return Action(here=_adapted(invoke, label) if callable(invoke) else None, awaited=awaited)
     if not callable(action):
         raise GraphDefinitionError(problem=f"{label} is {shown(action)}", remedy=f"Expected {_EXPECTED}.")
     call = _adapted(action, label)
