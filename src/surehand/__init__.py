@@ -24,15 +24,17 @@ if TYPE_CHECKING:
         MemoryJournal,
         Passage,
         Reading,
+        Recalled,
         ResultCache,
         ResultShelf,
+        SavedJournal,
         SingleFlight,
         ToolCallMiddleware,
         ToolCallRequest,
         ToolReturn,
         register_renderer,
     )
-    from surehand.checkpoints import Checkpointer
+    from surehand.checkpoints import Checkpointer, MemorySaver, SqliteSaver
     from surehand.control import END, START, Command, RunConfig, Runtime, Send, current_runtime
     from surehand.errors import (
         ApprovalRequired,
@@ -65,8 +67,9 @@ if TYPE_CHECKING:
         ToolTimedOut,
         UsageError,
     )
+    from surehand.events import CallPaused
     from surehand.graph import CompiledGraph, MessagesState, StateGraph, StateSnapshot
-    from surehand.interrupts import Interrupt, Interrupted, interrupt
+    from surehand.interrupts import Decision, Interrupt, Interrupted, check_answer, interrupt, read_decision
     from surehand.messages import (
         REMOVE_ALL_MESSAGES,
         AIMessage,
@@ -110,7 +113,16 @@ if TYPE_CHECKING:
         Tell,
         ToolOptions,
     )
-    from surehand.spec import InjectedState, InjectedStore, InjectedToolArg, InjectedToolCallId, ToolContext
+    from surehand.spec import (
+        DidNotHappen,
+        DoubtfulCall,
+        Happened,
+        InjectedState,
+        InjectedStore,
+        InjectedToolArg,
+        InjectedToolCallId,
+        ToolContext,
+    )
     from surehand.stores import InMemoryStore, Store
     from surehand.tools import BaseTool, Tool, prefixed, result_reader, tool
 
@@ -129,6 +141,7 @@ __all__ = [
     "CachePolicy",
     "CallJournal",
     "CallKey",
+    "CallPaused",
     "ChatAnthropic",
     "ChatModel",
     "ChatOpenAI",
@@ -139,10 +152,14 @@ __all__ = [
     "Command",
     "CompiledGraph",
     "Complaint",
+    "Decision",
+    "DidNotHappen",
+    "DoubtfulCall",
     "FailureKind",
     "FunctionNode",
     "GraphDefinitionError",
     "GraphRecursionError",
+    "Happened",
     "HumanMessage",
     "InMemoryStore",
     "InjectedState",
@@ -160,6 +177,7 @@ __all__ = [
     "LocalModel",
     "MalformedArguments",
     "MemoryJournal",
+    "MemorySaver",
     "Message",
     "MessagesState",
     "MissingExtraError",
@@ -177,6 +195,7 @@ __all__ = [
     "ProcessDied",
     "RateLimit",
     "Reading",
+    "Recalled",
     "RemoteError",
     "RemoveMessage",
     "ResultCache",
@@ -186,9 +205,11 @@ __all__ = [
     "RunConfig",
     "RunError",
     "Runtime",
+    "SavedJournal",
     "ScriptExhausted",
     "Send",
     "SingleFlight",
+    "SqliteSaver",
     "StateGraph",
     "StateSnapshot",
     "Store",
@@ -216,6 +237,7 @@ __all__ = [
     "ValidationNode",
     "add_messages",
     "arun_tool_calls",
+    "check_answer",
     "check_transcript",
     "convert_to_messages",
     "create_agent",
@@ -225,6 +247,7 @@ __all__ = [
     "message_from_dict",
     "message_to_dict",
     "prefixed",
+    "read_decision",
     "register_renderer",
     "repair_transcript",
     "result_reader",
@@ -237,10 +260,10 @@ __all__ = [
 _HOMES: Final = {
     "surehand.agent": "AgentMiddleware ModelRequest ModelResponse create_agent",
     "surehand.calls": (
-        "CallJournal CallKey MemoryJournal Passage Reading ResultCache ResultShelf SingleFlight "
-        "ToolCallMiddleware ToolCallRequest ToolReturn register_renderer"
+        "CallJournal CallKey MemoryJournal Passage Reading Recalled ResultCache ResultShelf SavedJournal "
+        "SingleFlight ToolCallMiddleware ToolCallRequest ToolReturn register_renderer"
     ),
-    "surehand.checkpoints": "Checkpointer",
+    "surehand.checkpoints": "Checkpointer MemorySaver SqliteSaver",
     "surehand.control": "Command END RunConfig Runtime START Send current_runtime",
     "surehand.errors": (
         "ApprovalRequired CheckpointConflict CheckpointError Complaint GraphDefinitionError "
@@ -249,8 +272,9 @@ _HOMES: Final = {
         "RoutingError RunError ScriptExhausted StoreError SurehandError ToolCallError ToolDefinitionError "
         "ToolException ToolTimedOut UsageError"
     ),
+    "surehand.events": "CallPaused",
     "surehand.graph": "CompiledGraph MessagesState StateGraph StateSnapshot",
-    "surehand.interrupts": "Interrupt Interrupted interrupt",
+    "surehand.interrupts": "Decision Interrupt Interrupted check_answer interrupt read_decision",
     "surehand.messages": (
         "AIMessage AIMessageChunk AnyMessage HumanMessage InvalidToolCall Message REMOVE_ALL_MESSAGES "
         "RemoveMessage SystemMessage ToolCall ToolMessage TranscriptProblem add_messages check_transcript "
@@ -263,7 +287,9 @@ _HOMES: Final = {
     ),
     "surehand.outcomes": "FailureKind Outcome",
     "surehand.policy": ("CachePolicy CircuitBreaker Limits NoProgress RateLimit RetryPolicy Tell ToolOptions"),
-    "surehand.spec": "InjectedState InjectedStore InjectedToolArg InjectedToolCallId ToolContext",
+    "surehand.spec": (
+        "DidNotHappen DoubtfulCall Happened InjectedState InjectedStore InjectedToolArg InjectedToolCallId ToolContext"
+    ),
     "surehand.stores": "InMemoryStore Store",
     "surehand.tools": "BaseTool Tool prefixed result_reader tool",
 }

@@ -1,7 +1,8 @@
 """What Surehand announces while calls run; every event carries the id of the call it is about.
 
 A turn with two calls announces ``CallStarted`` twice and ``CallFinished`` twice, in the order of time. Each start has
-exactly one finish with the same id, whatever happens in between.
+exactly one finish with the same id, whatever happens in between; or, where the call asks, a ``CallPaused``, and another
+start when the run goes on.
 
 An event carries what happened as it is: arguments, results, exceptions, with whatever secrets are in them. Printed,
 with ``str(event)``, it is one line without any of that, fit for a log.
@@ -17,7 +18,16 @@ from typing import Any
 from surehand.outcomes import Outcome
 from surehand.wording import one_line
 
-__all__ = ["CallFinished", "CallProgressed", "CallRetried", "CallStarted", "Event", "LateResult", "Listener"]
+__all__ = [
+    "CallFinished",
+    "CallPaused",
+    "CallProgressed",
+    "CallRetried",
+    "CallStarted",
+    "Event",
+    "LateResult",
+    "Listener",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +101,18 @@ class CallFinished(Event):
             return f"succeeded {took}"
         reference = "" if outcome.error_id is None else f" (error {outcome.error_id})"
         return f"ended as {outcome.kind}{reference} {took}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallPaused(Event):
+    """A call asked, and waits for an answer; it starts anew when the run goes on."""
+
+    questions: tuple[Any, ...]
+    """What it asks, as ``Interrupt`` values."""
+
+    def _what(self) -> str:
+        number = len(self.questions)
+        return f"waits for {number} answer" + ("" if number == 1 else "s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

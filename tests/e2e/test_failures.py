@@ -186,11 +186,15 @@ class FileJournal:
     async def recall(self, key):
         return None
 
-    async def begin(self, key):
+    async def begin(self, key, after):
         self.write({"begun": asdict(key)})
+        return True
 
-    async def finish(self, key, answer):
+    async def finish(self, key, answer, command=None, *, was_raised=False):
         self.write({"answered": asdict(key)})
+
+    async def wait(self, key):
+        self.write({"asked": asdict(key)})
 
     def write(self, entry):
         line = json.dumps(entry).encode() + b"\\n"
@@ -211,7 +215,7 @@ node = ToolNode([pay], journal=FileJournal(sys.argv[1]))
 calls = [{"id": f"c{n}", "name": "pay", "args": {"to": str(n)}} for n in range(30)]
 answers = []
 for call in calls:
-    answers += node.invoke([AIMessage(tool_calls=[call])])
+    answers += node.invoke([AIMessage(id="m", tool_calls=[call])])
 begun = [json.loads(line)["begun"]["call_id"] for line in open(sys.argv[1]).read().split("\\n")[:-1] if "begun" in line]
 print(json.dumps({"kinds": [str(a.outcome.kind) for a in answers], "ids": [a.tool_call_id for a in answers],
                   "texts": [a.content for a in answers], "ran": ran, "begun": begun}))

@@ -597,12 +597,13 @@ class BrokenJournal(MemoryJournal):
     def __repr__(self) -> str:
         return f"BrokenJournal({self._secret!r})"
 
-    async def begin(self, key: Any) -> None:
+    async def begin(self, key: Any, after: int | None) -> bool:
         """Fail, if it is this method that does."""
         if self._method == "begin":
             raise ValueError(self._secret)
+        return True
 
-    async def finish(self, key: Any, answer: ToolMessage) -> None:
+    async def finish(self, key: Any, answer: ToolMessage, command: Any = None, *, was_raised: bool = False) -> None:
         """Fail, if it is this method that does."""
         if self._method == "finish":
             raise ValueError(self._secret)
@@ -694,7 +695,7 @@ def _play(scene: Scene, traces: tuple[TracerProvider, InMemorySpanExporter], *, 
     options = dict(scene.options)
     middleware = [spans, *options.pop("middleware", [])]
     node = ToolNode([scene.tool], middleware=middleware, listener=listen, **options)
-    turn = AIMessage(tool_calls=[{"id": "c1", "name": scene.tool.name, "args": scene.args}])
+    turn = AIMessage(id="m", tool_calls=[{"id": "c1", "name": scene.tool.name, "args": scene.args}])
     state = {"messages": [turn], **scene.state}
     if is_async:
         update = asyncio.run(node.ainvoke(state, context=scene.context))

@@ -262,13 +262,13 @@ class BrokenJournal(MemoryJournal):
         super().__init__()
         self._left = entries
 
-    async def begin(self, key: Any) -> None:
+    async def begin(self, key: Any, after: int | None) -> bool:
         self._use()
-        await super().begin(key)
+        return await super().begin(key, after)
 
-    async def finish(self, key: Any, answer: ToolMessage) -> None:
+    async def finish(self, key: Any, answer: ToolMessage, command: Any = None, *, was_raised: bool = False) -> None:
         self._use()
-        await super().finish(key, answer)
+        await super().finish(key, answer, command, was_raised=was_raised)
 
     def _use(self) -> None:
         self._left -= 1
@@ -418,7 +418,7 @@ async def _run_in_loop(plan: Plan, node: ToolNode, conversation: list[Any]) -> l
 def check(plan: Plan) -> None:
     bench, events = Bench(), record_events()
     metadata = {} if plan.finish_reason is None else {"finish_reason": plan.finish_reason}
-    message = AIMessage(tool_calls=plan.calls, response_metadata=metadata)
+    message = AIMessage(id="turn", tool_calls=plan.calls, response_metadata=metadata)
     conversation = [HumanMessage("go"), message]
     try:
         answers = run(plan, plan.node(bench, events), conversation)

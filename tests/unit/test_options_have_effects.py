@@ -501,8 +501,8 @@ def run_twice(journal: MemoryJournal | None) -> int:
         return "done"
 
     node, turn = ToolNode([act], journal=journal), calls("act")
-    node.invoke([turn])
-    node.invoke([turn])
+    for _ in range(2):
+        node.invoke([turn], {"configurable": {"thread_id": "t"}})
     return len(ran)
 
 

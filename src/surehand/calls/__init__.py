@@ -8,7 +8,7 @@ from surehand.calls.call import Approve, Call, Host, Turn, timeout_of
 from surehand.calls.failures import GOVERNED, let_out, may_run_again
 from surehand.calls.guards import Guard, SpentLimit, spent_limit
 from surehand.calls.history import History, past_calls
-from surehand.calls.journal import CallJournal, CallKey, MemoryJournal
+from surehand.calls.journal import CallJournal, CallKey, MemoryJournal, Recalled
 from surehand.calls.middleware import (
     AsyncRun,
     ResultCache,
@@ -36,6 +36,7 @@ from surehand.calls.results import (
     without_links,
 )
 from surehand.calls.run import Answers, calls_of, run_alone, run_alone_sync, run_turn, run_turn_sync
+from surehand.calls.saved_journal import SavedJournal
 from surehand.calls.table import RegisteredTool, ToolTable
 from surehand.calls.typed import typed
 
@@ -57,6 +58,7 @@ __all__ = [
     "MemoryJournal",
     "Passage",
     "Reading",
+    "Recalled",
     "RegisteredTool",
     "Renderer",
     "Renderers",
@@ -64,6 +66,7 @@ __all__ = [
     "ResultShelf",
     "RetryBudget",
     "Run",
+    "SavedJournal",
     "SingleFlight",
     "SpentLimit",
     "ToolCallMiddleware",

@@ -7,10 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import takewhile
+from os import urandom
 from typing import Any, NamedTuple, Protocol
 
 from surehand.calls.breakers import Breakers
 from surehand.calls.budget import RetryBudget
+from surehand.calls.claims import Entry
 from surehand.calls.journal import CallJournal, CallKey, digest_of, mark_of
 from surehand.calls.middleware import Middleware
 from surehand.calls.redaction import Redactor, secret_texts
@@ -18,9 +20,10 @@ from surehand.calls.results import Rendered, Renderers, ResultShelf
 from surehand.calls.table import RegisteredTool, ToolTable
 from surehand.calls.watch import Alarm
 from surehand.concurrency import SYSTEM_CLOCK, Clock, RateWindow, Slots
-from surehand.control import Command
+from surehand.control import Command, Publisher
 from surehand.events import Listener
 from surehand.freeze import freeze
+from surehand.interrupts import Interrupted
 from surehand.messages import AIMessage, Message, ToolMessage
 from surehand.outcomes import Outcome
 from surehand.policy import UNSET, Limits, NoProgress, RateLimit, ToolOptions, Unset, seconds_or_none
@@ -42,9 +45,8 @@ class Host:
 
     table: ToolTable
     approve: Approve | None = None
-    """None where nobody can be asked: calls that need an approval are denied."""
+    """None where whoever resumes the run is asked, and where nobody can be: there such calls are denied."""
     listener: Listener | None = None
-    journal: CallJournal | None = None
     allows_commands: bool = False
     """Whether a tool may return a Command for the graph."""
     clock: Clock = SYSTEM_CLOCK
@@ -96,7 +98,15 @@ class Turn:
     store: Any = None
     context: Any = None
     thread_id: str = ""
+    place: str = ""
+    """What tells the run from others, for messages without an id; empty where the conversation does."""
+    journal: CallJournal | None = None
+    """Where the calls are recorded; None where nothing is."""
+    retries_failures: bool = True
+    """Whether calls that are recorded as failed may be run again: not where a run only goes on."""
     messages_key: str = "messages"
+    is_direct: bool = False
+    """Whether it is one call that a program makes, and the message was made for it."""
     is_inline: bool = False
     """Whether the turn runs without a loop, so that nothing in it may await; what has to wait blocks the caller."""
     max_concurrency: int | None = None
@@ -107,6 +117,8 @@ class Turn:
     """Says which calls must not run; None where nothing is guarded."""
     retries: RetryBudget | None = None
     """The retries that are left; None for no limit."""
+    stream: Publisher | None = None
+    """Takes the events of the calls for whoever reads the graph's stream; None where nobody reads them."""
     lose: Callable[[Call], None] | None = None
     """Takes a call whose body goes on though it was cancelled: it is answered, and nobody waits for it any longer."""
     lost: set[int] = field(default_factory=set[int])
@@ -152,10 +164,14 @@ class Turn:
     def mark(self) -> str:
         """What tells the message from others, and is the same each time the turn is run: its id, where it has one.
 
-        Those of a payload have none, and the ids of its calls may repeat: there the conversation up to it has to do.
+        Those of a payload have none, and the ids of its calls may repeat: there the conversation up to it has to do. It
+        does so within one conversation or run; of what was said word for word by two people, each has his own.
         """
+        if self.message.id:
+            return self.message.id
         before = takewhile(lambda message: message is not self.message, self.conversation)
-        return self.message.id or f"after {mark_of([*before, self.message])}"
+        place = self.place or ("" if self.thread_id else urandom(8).hex())
+        return f"after {mark_of([*before, self.message])} in {place}"
 
     @cached_property
     def alarm(self) -> Alarm:
@@ -247,8 +263,12 @@ class Call(NamedTuple):
     """The answer; every call ends with one."""
     is_fatal: bool = False
     """Whether what it raised ends the turn."""
-    is_journalled: bool = False
-    """Whether the start of the call's body was recorded, so that its end has to be."""
+    entry: Entry | None = None
+    """What it has to do with the journal; None where there is none, and outside of the steps that ask it."""
+    is_approved: bool = False
+    """Whether a human agreed to it."""
+    asks: Interrupted | None = None
+    """The questions that it waits for an answer to; it has no answer itself then."""
 
     @property
     def limits(self) -> tuple[float | None, float | None]:

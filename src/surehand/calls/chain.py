@@ -28,10 +28,11 @@ from surehand.calls.answer import answer, render
 from surehand.calls.arguments_view import Arguments
 from surehand.calls.call import Call
 from surehand.calls.failures import failed
-from surehand.calls.middleware import Middleware, ToolCallRequest, same_call
+from surehand.calls.middleware import Middleware, Run, ToolCallRequest, same_call
 from surehand.concurrency import entered_by_sync_door, finish_without_loop, is_cancelled_from_outside
 from surehand.concurrency.callbacks import run_with_callback
 from surehand.errors import InputError
+from surehand.interrupts import Interrupted, interrupted_in
 from surehand.messages import ToolCall, ToolMessage
 from surehand.outcomes import FailureKind
 from surehand.shapes import is_array, is_object
@@ -142,7 +143,7 @@ class _Chain:
         if number is None:
             number = len(self._given)
             self._given.append(call.arguments)
-        return call._replace(number=number, is_rerun=self._last is not None and self._last.is_journalled)
+        return call._replace(number=number, is_rerun=_is_recorded(self._last))
 
     def _refused(self, call: Call) -> Call:
         """The answer to a second run of what may have happened: no exception, so that a loop of attempts ends well."""
@@ -157,6 +158,10 @@ class _Chain:
             text = f"{text} It was answered: {last.message.text}"
         refused = failed(call, FailureKind.SKIPPED, text)
         return answer(render(with_attempts_of(last, refused)))
+
+
+def _is_recorded(call: Call | None) -> bool:
+    return call is not None and call.entry is not None and call.entry.is_begun
 
 
 def _may_have_happened(call: Call) -> bool:
@@ -188,7 +193,9 @@ class _Level:
             if is_cancelled_from_outside():
                 raise
             return self._broken(error)
-        except BaseException as error:  # noqa: BLE001 - a middleware is the host's code and may raise anything
+        except BaseException as error:  # a middleware is the host's code and may raise anything
+            if interrupted_in(error) is not None:
+                raise
             return self._passed_on(error) or self._broken(error)
         finally:
             self._is_over = True
@@ -233,7 +240,14 @@ class _Level:
         if self._call.turn.is_inline:
             return wrap(request, lambda given: finish_without_loop(self.run(given)))
         async with self._chain.place(self._call):
-            return await run_with_callback(partial(wrap, request), self.run)
+            return await run_with_callback(partial(_wrapped, wrap, request), self._run_or_ask)
+
+    async def _run_or_ask(self, request: ToolCallRequest) -> ToolMessage | Interrupted:
+        """``run`` for a thread, which has to hear of a question to be ended by it."""
+        try:
+            return await self.run(request)
+        except Interrupted as asked:
+            return asked
 
     def _request(self) -> ToolCallRequest:
         call, turn, tool = self._call, self._call.turn, self._call.tool
@@ -298,6 +312,20 @@ class _Level:
     @property
     def _last(self) -> Call:
         return self._ends[-1] if self._ends else self._call
+
+
+def _wrapped(
+    wrap: Callable[[ToolCallRequest, Run], Any],
+    request: ToolCallRequest,
+    ask: Callable[[ToolCallRequest], ToolMessage | Interrupted],
+) -> Any:
+    def run(given: ToolCallRequest) -> ToolMessage:
+        found = ask(given)
+        if isinstance(found, Interrupted):
+            raise found
+        return found
+
+    return wrap(request, run)
 
 
 def _are_same(arguments: object, others: object) -> bool:

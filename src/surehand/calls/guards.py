@@ -19,7 +19,7 @@ from typing import Any, Final, Literal, TypeAlias
 from surehand.calls.call import Call
 from surehand.calls.failures import failed
 from surehand.calls.history import NOT_EXECUTED, NOTE, REPEATED, STUCK, History, PastCall, likeness_of, result_of
-from surehand.calls.results import Rendered, shorten
+from surehand.calls.results import shorten
 from surehand.calls.table import RegisteredTool, ToolTable
 from surehand.concurrency import Clock
 from surehand.outcomes import FailureKind
@@ -114,7 +114,7 @@ class Guard:
         times = 1 + self._times(self._same_before(call.tool, sent), result_of(call.rendered.content))
         if times < self._no_progress.warn_after:
             return call
-        return call._replace(rendered=_noted(call.rendered, _note(times)))
+        return call._replace(rendered=call.rendered.with_note(_note(times)))
 
     def spent(self) -> SpentLimit | None:
         """The limit that leaves nothing for any further call of the run; None while there is something left."""
@@ -241,9 +241,3 @@ def _note(times: int) -> str:
         f"{NOTE}it has come {times} times now. To get on, change the arguments, use another tool, "
         "or answer with what you have.]"
     )
-
-
-def _noted(rendered: Rendered, note: str) -> Rendered:
-    if isinstance(rendered.content, str):
-        return rendered._replace(content=f"{rendered.content}\n\n{note}")
-    return rendered._replace(content=[*rendered.content, {"type": "text", "text": note}])

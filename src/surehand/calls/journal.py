@@ -3,20 +3,26 @@
 A node that is run a second time over the same turn (a retry of the node, a resumed run) finds the calls of that turn
 in its journal and answers them from there. The key names the call by its place in the conversation; the tool's name and
 a digest of the arguments are checked, because providers repeat ids across turns.
+
+An entry has a version, and whoever writes the next one names the version that it takes the place of. So of two runs
+that want to begin a call at the same time, on threads or in processes, one does.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Any, ClassVar, Protocol
 
-from surehand.messages import AIMessage, Message, ToolCall, ToolMessage, close_call
-from surehand.outcomes import FailureKind
+from surehand.checkpoints import CallState
+from surehand.control import Command
+from surehand.messages import AIMessage, Message, ToolMessage
 
-__all__ = ["CallJournal", "CallKey", "MemoryJournal", "digest_of", "mark_of"]
+__all__ = ["CallJournal", "CallKey", "MemoryJournal", "Recalled", "digest_of", "mark_of", "now", "state_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,50 +77,107 @@ def _calls_in(message: Message) -> list[Any]:
     return [[call["name"], digest_of(call["args"])] for call in calls]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """What a journal knows of a call."""
+
+    state: CallState
+    version: int
+    """Of the entry: 1 for the first one, and one more for each that takes its place."""
+    begun_at: float = 0.0
+    """When its body was last about to start, in seconds since the epoch; 0 where that is not known."""
+    answer: ToolMessage | None = None
+    """What it came to; None while it has not ended."""
+    command: Command | None = None
+    """What it asked of the graph, besides its answer."""
+    was_raised: bool = False
+    """Whether its failure went up as an exception, so that no model was told of it."""
+
+
 class CallJournal(Protocol):
-    """Where calls are recorded: before their effect, and after it."""
+    """Where calls are recorded: before their effect, and after it.
 
-    async def recall(self, key: CallKey) -> ToolMessage | None:
-        """The answer to a call that has begun; None for one that has not.
+    It may be used from several threads and loops at a time. With an attribute ``never_waits`` that is true, it says
+    that its methods wait for nothing where no event loop runs, so that a lone synchronous call needs none.
+    """
 
-        A call that began and did not finish is answered as ``unknown_outcome``: it may have happened.
+    async def recall(self, key: CallKey) -> Recalled | None:
+        """What is known of the call; None where it has not begun."""
+        ...
+
+    async def begin(self, key: CallKey, after: int | None) -> bool:
+        """Record that the call's body is about to start, if the newest entry is still the one that was looked at.
+
+        Args:
+            key: The call.
+            after: The version of that entry; None where there was none.
+
+        Returns:
+            Whether it was so. Where not, nothing is recorded: somebody else has begun the call, or ended it.
         """
         ...
 
-    async def begin(self, key: CallKey) -> None:
-        """Record that the call's body is about to start."""
+    async def finish(
+        self, key: CallKey, answer: ToolMessage, command: Command | None = None, *, was_raised: bool = False
+    ) -> None:
+        """Record what a call came to that was begun here; an entry that took the place of that one stays.
+
+        Args:
+            key: The call.
+            answer: What it was answered.
+            command: What it asked of the graph.
+            was_raised: Whether its failure went up as an exception.
+        """
         ...
 
-    async def finish(self, key: CallKey, answer: ToolMessage) -> None:
-        """Record the call's answer."""
+    async def wait(self, key: CallKey) -> None:
+        """Record that a call that was begun here has asked a question, and did nothing yet."""
         ...
 
 
 class MemoryJournal:
     """A journal that lives as long as its object; it remembers every call that it was told of."""
 
+    never_waits: ClassVar = True
+
     def __init__(self) -> None:
-        self._answers: dict[CallKey, ToolMessage | None] = {}
+        self._entries: dict[CallKey, Recalled] = {}
+        self._lock = Lock()
 
-    async def recall(self, key: CallKey) -> ToolMessage | None:
-        """The answer to a call that has begun; ``unknown_outcome`` for one that did not finish."""
-        if key not in self._answers:
-            return None
-        return self._answers[key] or _in_doubt(key)
+    async def recall(self, key: CallKey) -> Recalled | None:
+        """What is known of the call; None where it has not begun."""
+        return self._entries.get(key)
 
-    async def begin(self, key: CallKey) -> None:
-        """Record that the call's body is about to start."""
-        self._answers[key] = None
+    async def begin(self, key: CallKey, after: int | None) -> bool:
+        """Record that the call's body is about to start; False where the newest entry is not ``after``."""
+        with self._lock:
+            known = self._entries.get(key)
+            if (None if known is None else known.version) != after:
+                return False
+            self._entries[key] = Recalled(state="running", version=(after or 0) + 1, begun_at=now())
+            return True
 
-    async def finish(self, key: CallKey, answer: ToolMessage) -> None:
-        """Record the call's answer."""
-        self._answers[key] = answer
+    async def finish(
+        self, key: CallKey, answer: ToolMessage, command: Command | None = None, *, was_raised: bool = False
+    ) -> None:
+        """Record what the call came to."""
+        self._go_on(key, state=state_of(answer), answer=answer, command=command, was_raised=was_raised)
+
+    async def wait(self, key: CallKey) -> None:
+        """Record that the call has asked a question, and did nothing yet."""
+        self._go_on(key, state="waiting")
+
+    def _go_on(self, key: CallKey, **changes: Any) -> None:
+        with self._lock:
+            known = self._entries[key]
+            self._entries[key] = replace(known, version=known.version + 1, **changes)
 
 
-def _in_doubt(key: CallKey) -> ToolMessage:
-    named: ToolCall = {"id": key.call_id, "name": key.tool, "args": None, "type": "tool_call"}
-    text = (
-        "This call was interrupted while it ran. It may have happened, wholly or in part. "
-        "Find out before you call it again."
-    )
-    return close_call(named, kind=FailureKind.UNKNOWN_OUTCOME, text=text)
+def state_of(answer: ToolMessage) -> CallState:
+    """How a call stands that was answered so."""
+    return "done" if answer.status == "success" else "failed"
+
+
+def now() -> float:
+    """A time of day, in seconds since the epoch, for whoever has to find out what happened then."""
+    return time.time()  # noqa: TID251 - it is told to people and to other systems

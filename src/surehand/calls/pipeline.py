@@ -18,32 +18,33 @@ are then left out, the others never are. The steps up to ``guard`` never wait. W
 middleware, runs around those from ``recall`` on, and only for calls that are ready to run.
 
 What was done is looked up before anything says that it may not be done: to a model that hears "not executed" about a
-finished call, the next thing to do is to call again. So what ``guard`` refuses is looked up, too.
+finished call, the next thing to do is to call again. So what ``guard`` refuses is looked up, too. Nothing is looked up
+that nothing refuses: where the call has been begun before, the journal says so when it is told that it starts.
+
+A call may ask, from wherever its code runs. Then it has no end: ``Interrupted`` goes up through all of this.
 """
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 from surehand.calls.announce import announce, log_fault, log_outcome
 from surehand.calls.answer import answer, render
-from surehand.calls.arguments_view import Arguments, copied_values
 from surehand.calls.attempts import attempt
 from surehand.calls.call import Call
 from surehand.calls.chain import run_through
+from surehand.calls.consent import authorise, with_edit_told
+from surehand.calls.durable import in_journal, recall, record
 from surehand.calls.failures import failed, internal
+from surehand.calls.questions import in_call
 from surehand.calls.table import ToolTable
 from surehand.calls.typed import typed
-from surehand.concurrency import is_cancelled_from_outside, run_in_thread
 from surehand.errors import InvalidArguments, MalformedArguments, shown
-from surehand.events import CallFinished, CallStarted
+from surehand.events import CallFinished, CallPaused, CallStarted
 from surehand.grammar import parse_arguments
-from surehand.messages import ToolMessage
+from surehand.interrupts import interrupted_in
 from surehand.outcomes import FailureKind, Outcome
 
 __all__ = [
@@ -127,105 +128,10 @@ def validate(call: Call) -> Call:
     return call._replace(values=valid.values, repairs=call.repairs + valid.repairs)
 
 
-async def authorise(call: Call) -> Call:
-    """Ask for the approval a call needs; where nobody can be asked, the call is denied."""
-    try:
-        if not _needs_approval(call):
-            return call
-        verdict = await _verdict(call)
-    except asyncio.CancelledError as error:  # the approver's own: of the call itself nothing has begun
-        if is_cancelled_from_outside():
-            raise
-        return internal(call, f"Whether {call.name!r} may run could not be decided", error)
-    except Exception as error:  # noqa: BLE001 - the host's rule or its approver failed: the call must not run
-        return internal(call, f"Whether {call.name!r} may run could not be decided", error)
-    if verdict is True:
-        return call
-    reason = verdict if isinstance(verdict, str) and verdict.strip() else "It was not approved."
-    return failed(call, FailureKind.DENIED, f"The call was not executed. {reason}")
-
-
-def _needs_approval(call: Call) -> bool:
-    rule = call.tool.options.requires_approval if call.tool else False
-    return bool(rule(Arguments(call.values))) if callable(rule) else bool(rule)
-
-
-async def _verdict(call: Call) -> bool | str:
-    approve = call.turn.host.approve
-    if approve is None:
-        return f"The tool {call.name!r} needs a human's approval, and nobody can be asked here."
-    ask = partial(approve, call.name, copied_values(call.values))
-    verdict = ask() if inspect.iscoroutinefunction(approve) else await run_in_thread(ask)  # a human takes his time
-    return await verdict if inspect.isawaitable(verdict) else verdict
-
-
-async def recall(call: Call) -> Call:
-    """Answer a call that has begun before from the journal, unless it failed and cannot do anything twice."""
-    journal = call.turn.host.journal
-    if journal is None or call.is_rerun:
-        return call
-    try:
-        known = await journal.recall(call.key)
-        recalled = None if known is None else _recalled(call, known)
-    except Exception as error:  # noqa: BLE001 - the host's journal: without it the call must not run, but is answered
-        return _unrecorded(call, error)
-    return call if recalled is None or _may_be_tried_again(recalled) else recalled
-
-
-def _recalled(call: Call, known: ToolMessage) -> Call:
-    """The call with an answer from the journal, which may keep less of it than a message of ours holds."""
-    outcome = known.outcome
-    if outcome is None:
-        is_success = known.status == "success"
-        outcome = Outcome() if is_success else Outcome(kind=FailureKind.EXCEPTION, text=known.text)
-    return call._replace(outcome=outcome, message=known.replace(tool_call_id=call.id, name=call.name, outcome=outcome))
-
-
-def _may_be_tried_again(recalled: Call) -> bool:
-    """Whether the call failed, or is in doubt, and a second run cannot do anything twice."""
-    tool, outcome = recalled.tool, recalled.outcome
-    if tool is None or outcome is None or outcome.kind is None:
-        return False
-    return outcome.retryable or tool.may_run_twice
-
-
-async def register(call: Call) -> Call:
-    """Tell the journal that the call's body is about to start, unless it has begun before.
-
-    It is asked right before it is told: while a human thinks, another run of the same turn may have begun the call.
-    """
-    call = await recall(call)
-    journal = call.turn.host.journal
-    if journal is None or call.outcome is not None:
-        return call
-    try:
-        await journal.begin(call.key)
-    except Exception as error:  # noqa: BLE001 - the host's journal, as above
-        return _unrecorded(call, error)
-    return call._replace(is_journalled=True)
-
-
-def _unrecorded(call: Call, error: Exception) -> Call:
-    log_fault(f"{call.id}: the journal failed", error)
-    return internal(call, f"The call of {call.name!r} could not be recorded", error)
-
-
-async def record(call: Call) -> None:
-    """Write a call's answer into the journal; a journal that fails now cannot undo the effect: the answer stands."""
-    journal = call.turn.host.journal
-    if journal is None or not call.is_journalled or call.message is None:
-        return
-    try:
-        await journal.finish(call.key, call.message)
-    except Exception as error:  # noqa: BLE001 - the host's own journal
-        log_fault(f"{call.id}: the journal could not record how the call ended", error)
-
-
 PREPARE: Final[tuple[Step, ...]] = (gate, resolve, parse, validate)
 """The steps that never wait."""
-PERFORM: Final[tuple[WaitingStep, ...]] = (authorise, register, attempt)
-"""The steps that may wait; ``recall`` is the beginning of ``register``, and comes before all of them where they or
-``guard`` may refuse the call."""
+PERFORM: Final[tuple[WaitingStep, ...]] = (authorise, attempt)
+"""The steps that may wait. ``recall`` comes before them where they or ``guard`` may refuse the call, else inside."""
 _REFUSALS: Final = frozenset({FailureKind.LIMIT, FailureKind.SKIPPED})
 """What ``guard`` ends calls with."""
 
@@ -248,7 +154,7 @@ def begin(call: Call) -> Call:
 
 def _may_be_known(call: Call) -> bool:
     """Whether a call that was refused just now may have been run before, when the same turn was run."""
-    return call.turn.host.journal is not None and call.outcome is not None and call.outcome.kind in _REFUSALS
+    return call.turn.journal is not None and call.outcome is not None and call.outcome.kind in _REFUSALS
 
 
 def _may_be_refused(call: Call) -> bool:
@@ -264,7 +170,18 @@ def end(call: Call) -> Call:
 
 
 async def perform(call: Call) -> Call:
-    """Run a call that is ready, to its answer; an exception of the host's own objects is an answer too."""
+    """Run a call that is ready, to its answer; an exception of the host's own objects is an answer too.
+
+    Raises:
+        Interrupted: It asks.
+    """
+    with in_journal(call) as entered:
+        ended = _answered(await _performed(entered))
+        await record(ended)
+    return ended
+
+
+async def _performed(call: Call) -> Call:
     try:
         call = await recall(call) if _may_be_refused(call) else call
         for step in PERFORM:
@@ -274,15 +191,26 @@ async def perform(call: Call) -> Call:
     except Exception as error:  # noqa: BLE001 - arguments, results and clocks of the host's may fail when they are read
         log_fault(f"{call.id}: the call failed outside of its body", error)
         call = internal(call, f"The call of {call.name!r} could not be brought to its end", error)
-    call = _answered(call)
-    await record(call)
     return call
 
 
 async def finish(call: Call) -> Call:
-    """Bring a call that is ready to its end, through the host's middleware."""
+    """Bring a call that is ready to its end, through the host's middleware.
+
+    Raises:
+        Interrupted: It asks: it has no answer before it is run again.
+    """
     middleware = call.turn.host.middleware
-    return end(await (run_through(call, middleware, perform, recheck=recheck) if middleware else perform(call)))
+    try:
+        with in_call(call):
+            ended = await (run_through(call, middleware, perform, recheck=recheck) if middleware else perform(call))
+    except BaseException as error:
+        asked = interrupted_in(error)
+        if asked is None:
+            raise
+        announce(call, CallPaused, questions=asked.interrupts)
+        raise asked from None
+    return end(ended)
 
 
 def recheck(call: Call) -> Call:
@@ -307,8 +235,13 @@ async def skip(call: Call, text: str) -> Call:
     call = begin(call)
     if call.message is not None:
         return call
-    call = await recall(call)
-    return ended_as(call, FailureKind.SKIPPED, text) if call.message is None else end(call)
+    with in_journal(call) as entered:
+        known = await recall(entered)
+        if known.outcome is None:
+            return ended_as(known, FailureKind.SKIPPED, text)
+        ended = _answered(known)
+        await record(ended)
+    return end(ended)
 
 
 def ended_late(call: Call) -> Call:
@@ -329,4 +262,5 @@ def _answered(call: Call) -> Call:
 
 
 def _noted(call: Call) -> Call:
+    call = with_edit_told(call)
     return call if call.turn.guard is None else call.turn.guard.after(call)

@@ -24,10 +24,12 @@ from surehand.calls.attempts import CLEANUP_SECONDS
 from surehand.calls.call import Call, Turn
 from surehand.calls.failures import let_out, may_run_again
 from surehand.calls.history import NOT_REACHED
+from surehand.calls.journal import CallJournal
 from surehand.calls.pipeline import begin, ended_as, ended_late, finish, run_call, skip
 from surehand.calls.turn_output import fit
 from surehand.concurrency import SYSTEM_CLOCK, Timer, has_running_loop, run_sync, run_without_loop
 from surehand.control import Command
+from surehand.interrupts import Interrupted
 from surehand.messages import ToolCall, ToolMessage, close_call
 from surehand.outcomes import FailureKind
 from surehand.shapes import attach
@@ -42,6 +44,7 @@ _BREATH: Final = 64
 
 _CANCELLED: Final = "The call was cancelled before it ended. It may have happened in part."
 _CANCELLED_ITSELF: Final = "The tool cancelled itself. It may have happened in part."
+_ASKED: Final = "The call waited for an answer when the turn was ended."
 _NOT_BEGUN: Final = "The call was not executed: the turn was ended before it."
 
 
@@ -76,11 +79,15 @@ def run_alone_sync(call: Call) -> Call:
 
 def _needs_no_loop(call: Call) -> bool:
     host = call.turn.host
-    waits = host.approve is not None or host.journal is not None or any(m.needs_loop for m in host.middleware)
+    waits = host.approve is not None or _waits(call.turn.journal) or any(m.needs_loop for m in host.middleware)
     if waits or host.clock is not SYSTEM_CLOCK or has_running_loop():
         return False
     tool = host.table.find(call.name)
     return tool is None or not tool.needs_loop
+
+
+def _waits(journal: CallJournal | None) -> bool:
+    return journal is not None and getattr(journal, "never_waits", False) is not True
 
 
 def calls_of(turn: Turn, calls: Sequence[ToolCall] | None = None) -> list[Call]:
@@ -104,6 +111,7 @@ async def run_alone(call: Call) -> Call:
     if not call.turn.is_inline and _may_be_stuck(call):
         floor = _Floor([call])
         await floor.run()
+        floor.ask()
         return floor.answered()[0]
     return await run_call(call)
 
@@ -121,6 +129,8 @@ async def run_turn(calls: Sequence[Call]) -> Answers:
     and those after it wait for it.
 
     Raises:
+        Interrupted: Calls ask, and nothing else went wrong: with all that they ask, in call order, when the others have
+            ended. ``tool_messages`` on it holds the answers there are.
         BaseException: What a tool raised and the host's rule lets out, the first in call order, when all calls have
             ended; or what the host calls fatal, when the others have ended or were cancelled. ``tool_messages`` on it
             holds the answers of the whole turn; ``may_run_again`` on it says whether running the turn once more would
@@ -136,6 +146,7 @@ async def run_turn(calls: Sequence[Call]) -> Answers:
     except BaseException as error:
         attach(error, tool_messages=floor.closed())  # evidence for whoever goes on
         raise
+    floor.ask()
     answered = floor.answered()
     _raise_first(answered)
     return Answers(
@@ -182,7 +193,7 @@ class _Floor:
         """Run all calls, in groups of those that may go side by side."""
         for group in _groups(self._calls):
             await self._run_group(group)
-            if self._is_closing:
+            if self._is_closing or self._must_wait(group[-1]):
                 return
             if self._must_stop(group[-1]):
                 await self._skip_the_rest()
@@ -200,6 +211,19 @@ class _Floor:
                 await self._until(room)
         await self._until(0)
 
+    def ask(self) -> None:
+        """Ask what the calls ask, unless one of them raised: that is first to be seen to.
+
+        Raises:
+            Interrupted: With the questions, in call order, each once.
+        """
+        ended = [self._ended[call.position] for call in self._calls if call.position in self._ended]
+        questions = {question.id: question for call in ended if call.asks for question in call.asks.interrupts}
+        if questions and not any(call.raises is not None for call in ended):
+            asked = Interrupted(questions.values())
+            attach(asked, tool_messages=[call.message for call in ended if call.message is not None])
+            raise asked
+
     def answered(self) -> list[Call]:
         """All calls with their answers, in call order, and kept to what the turn may have together."""
         return fit([self._closed(call) for call in self._calls], self._turn.host.max_turn_output)
@@ -214,7 +238,7 @@ class _Floor:
         if call.message is not None:
             return
         if self._turn.is_inline:
-            self._ended[call.position] = await finish(call)
+            self._ended[call.position] = await _finished(call)
         else:
             self._tasks[call.position] = None
             task = asyncio.get_running_loop().create_task(self._finish(call))
@@ -223,7 +247,7 @@ class _Floor:
 
     async def _finish(self, call: Call) -> None:
         try:
-            ended = await finish(call)
+            ended = await _finished(call)
         except asyncio.CancelledError:
             # Nobody cancels these tasks before the turn is closing: a tool has cancelled the task it runs in.
             if not self._is_closing and call.position in self._tasks:
@@ -268,6 +292,10 @@ class _Floor:
             task.add_done_callback(_lost.discard)
         self._turn.lost.add(position)
         self._turn.let_go(position)
+
+    def _must_wait(self, call: Call) -> bool:
+        """Whether no further call is begun before an answer is there, in a turn that runs one after another."""
+        return self._turn.host.is_sequential and self._ended[call.position].asks is not None
 
     def _must_stop(self, call: Call) -> bool:
         """Whether no further call is run, in a turn that runs one after another."""
@@ -332,9 +360,17 @@ class _Floor:
             named: ToolCall = {"id": call.id, "name": call.name, "args": call.raw, "type": "tool_call"}
             return call._replace(message=close_call(named, kind=FailureKind.CANCELLED, text=_NOT_BEGUN))
         if done.message is None:
-            text = _CANCELLED if done.tool is not None else _NOT_BEGUN
+            text = _ASKED if done.asks is not None else _CANCELLED if done.tool is not None else _NOT_BEGUN
             done = self._ended[call.position] = ended_as(done, FailureKind.CANCELLED, text)
         return done
+
+
+async def _finished(call: Call) -> Call:
+    """The call with its answer, or with what it asks."""
+    try:
+        return await finish(call)
+    except Interrupted as asked:
+        return call._replace(asks=asked)
 
 
 _lost: set[asyncio.Task[None]] = set()
@@ -376,5 +412,5 @@ def _raise_first(calls: Iterable[Call]) -> None:
 
 def _may_run_again(call: Call) -> bool:
     """Whether a second run of the turn cannot repeat an effect of this call, and would not only end in the journal."""
-    is_known = call.turn.host.journal is not None and call.raises is None
+    is_known = call.turn.journal is not None and call.raises is None
     return is_known or may_run_again(call)

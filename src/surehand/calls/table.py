@@ -8,8 +8,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from surehand.calls.edits import Edits
 from surehand.concurrency import ProcessTarget, process_target
 from surehand.errors import OptionError, ToolDefinitionError
+from surehand.interrupts import know
 from surehand.policy import DEFAULT_OPTIONS, ErrorRules, RateLimit, ToolOptions, Unset, check_error_rule
 from surehand.spec import ToolSpec, export_names, wire_name
 
@@ -31,6 +33,8 @@ class RegisteredTool:
     """What becomes of an exception; the tool's own rule also covers argument errors."""
     injected: frozenset[str]
     """Names of parameters that the model cannot set."""
+    edits: Edits
+    """Checks what a human makes of the arguments of its calls."""
 
     needs_place: bool
     """Whether its calls may have to wait for one another."""
@@ -137,11 +141,16 @@ def _registered(spec: ToolSpec, weakest: ToolOptions, override: ToolOptions) -> 
     rules = ErrorRules(override=kept[0], own=kept[1], node=kept[2])
     options = override.over(spec.options, weakest)
     needs_place = _needs_place(options)
+    injected = spec.body.reserved | {injection.parameter for injection in spec.body.injections}
+    edits = Edits(spec, injected)
+    if options.requires_approval is not False:  # whoever answers later may do so before any call asks in this process
+        know(edits.digest, edits)
     return RegisteredTool(
         spec=spec,
         options=options,
         rules=rules,
-        injected=spec.body.reserved | {injection.parameter for injection in spec.body.injections},
+        injected=injected,
+        edits=edits,
         needs_place=needs_place,
         needs_loop=spec.body.is_async or needs_place or _is_watched_apart(options),
         target=process_target(spec.body.function, tool=spec.name) if options.isolation == "process" else None,

@@ -1,5 +1,14 @@
 """Questions that stop a run until somebody answers, however late and from whichever process."""
 
+from surehand.interrupts.approvals import (
+    APPROVAL_DECISIONS,
+    DOUBT_DECISIONS,
+    Decision,
+    EditCheck,
+    check_answer,
+    know,
+    read_decision,
+)
 from surehand.interrupts.signals import (
     Answer,
     Interrupt,
@@ -14,14 +23,21 @@ from surehand.interrupts.signals import (
 )
 
 __all__ = [
+    "APPROVAL_DECISIONS",
+    "DOUBT_DECISIONS",
     "Answer",
+    "Decision",
+    "EditCheck",
     "Interrupt",
     "InterruptScope",
     "Interrupted",
     "Questions",
+    "check_answer",
     "current_scope",
     "interrupt",
     "interrupted_in",
+    "know",
+    "read_decision",
     "set_scope",
     "use_scope",
 ]

@@ -99,10 +99,12 @@ class ToolNode:
         middleware: Run around every call that is ready to run; the first one is the outermost.
         commands: Whether a tool may return a ``Command``, which the node then hands to its graph.
         approve: Asked before a call that needs an approval, with the tool's name and the typed arguments; a plain
-            function is asked on a thread, an asynchronous one on the loop. None: such calls are denied.
+            function is asked on a thread, an asynchronous one on the loop. None: in a graph with a checkpointer the run
+            stops and whoever resumes it is asked; elsewhere such calls are denied.
         listener: Receives every event of every call.
         store: For tools that ask for a store; inside a graph the graph's own store is used where this is None.
-        journal: Remembers finished calls, so that running the node again over the same turn runs none of them twice.
+        journal: Remembers calls, so that running the node again over the same turn runs none of them twice. None: in a
+            graph with a checkpointer that one does.
         clock: Time, for tests.
         **options: The options of ``@tool``, as defaults for tools that do not set them.
 
@@ -151,10 +153,11 @@ class ToolNode:
         self.tags = words("tags", tags)
         self._max_concurrency = count_or_none("max_concurrency", max_concurrency)
         self._store = store
+        self._journal = journal
         check_function("approve", approve)
         check_function("listener", listener)
         check_methods("store", store, "get", "put")
-        check_methods("journal", journal, "recall", "begin", "finish")
+        check_methods("journal", journal, "recall", "begin", "finish", "wait")
         check_methods("clock", clock, "now", "sleep", "call_later")
         kept = instance("shelf", shelf, ResultShelf)
         self._reader = None if kept is None else result_reader(kept)
@@ -170,7 +173,6 @@ class ToolNode:
             table=fixed.table,
             approve=approve,
             listener=listener,
-            journal=journal,
             allows_commands=flag("commands", commands),
             clock=clock,
             tags=self.tags,
@@ -307,14 +309,33 @@ class ToolNode:
             store=request.store,
             context=request.context,
             thread_id=request.thread_id,
+            place=visit.place,
+            journal=self._journal_of(visit, message),
+            retries_failures=visit.retries_failures,
             messages_key=self.messages_key,
             max_concurrency=_least(self._max_concurrency, _width_of(request.config)),
             timeout=timeout_of(request.config),
             guard=_guard(host, tools.table, past_calls(visit.messages), runtime),
             retries=None if host.retry_budget is None else RetryBudget(host.retry_budget),
             had=had(self._offers(visit), visit.messages),
+            stream=None if runtime is None or "calls" not in runtime.wanted else runtime.publish,
         )
         return calls_of(turn, calls)
+
+    def _journal_of(self, visit: Visit, message: AIMessage) -> CallJournal | None:
+        """Where the calls of a turn are recorded.
+
+        Raises:
+            InputError: Nothing tells the turn from one of another conversation with the same words.
+        """
+        journal = visit.journal if self._journal is None else self._journal
+        if journal is not None and not visit.request.thread_id and message.id is None:
+            raise InputError(
+                problem="A journal has to know which conversation the calls belong to",
+                value=message,
+                remedy="Name it: config={'configurable': {'thread_id': …}}; or give the AI message an id.",
+            )
+        return journal
 
     def __repr__(self) -> str:
         return f"ToolNode({'computed' if self._sets.fixed is None else ', '.join(self.tools_by_name)})"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from os import urandom
+from typing import Any, Final, cast
 
+from surehand.calls import CallJournal, SavedJournal
 from surehand.control import RunConfig, Runtime, current_runtime
 from surehand.messages import AIMessage, Message
 from surehand.nodes.conversation import Conversation
@@ -13,6 +15,8 @@ from surehand.nodes.tool_sets import ToolSetRequest
 from surehand.policy import mapping
 
 __all__ = ["Visit", "thread_of"]
+
+_RUN: Final = "surehand.run"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,9 +48,31 @@ class Visit:
             store=store if store is not None or runtime is None else runtime.store,
             context=context if context is not None or runtime is None else runtime.context,
             config=given,
-            thread_id=thread_of(given),
+            thread_id=thread_of(given) or ("" if runtime is None else runtime.thread_id),
         )
         return cls(conversation=conversation, messages=conversation.messages(), request=request, runtime=runtime)
+
+    @property
+    def journal(self) -> CallJournal | None:
+        """The journal of the graph around the node; None where the run is not kept."""
+        runtime = self.runtime
+        if runtime is None or runtime.saver is None:
+            return None
+        return SavedJournal(runtime.saver, runtime.thread_id, runtime.codec)
+
+    @property
+    def place(self) -> str:
+        """What tells this run from others of the same words; empty where the name of the conversation does."""
+        runtime = self.runtime
+        if runtime is None or runtime.namespace or self.request.thread_id:
+            return "" if runtime is None else runtime.namespace
+        place: str = runtime.shared.setdefault(_RUN, urandom(8).hex())
+        return place
+
+    @property
+    def retries_failures(self) -> bool:
+        """Whether what failed is run again: by the node's own policy, and by whoever runs a node that is not kept."""
+        return self.runtime is None or self.runtime.saver is None or self.runtime.attempt > 1
 
     def before_answer(self) -> Sequence[Any]:
         """The messages that the newest AI message answers, as they were given."""

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from surehand.errors import OptionError
 from surehand.policy.breaker import CircuitBreaker
-from surehand.policy.checks import check_plain_function, count_or_none, flag, seconds_or_none, text
+from surehand.policy.checks import check_function, check_plain_function, count_or_none, flag, seconds_or_none, text
 from surehand.policy.error_rules import ErrorRule, check_error_rule
 from surehand.policy.rate import RateLimit
 from surehand.policy.retry import RetryPolicy
@@ -59,13 +59,22 @@ class ToolOptions:
     result unless the model insists; never for tools that are ``read_only`` or ``idempotent``."""
     requires_approval: bool | Callable[[Any], bool] | Unset = UNSET
     """Whether a human has to agree first; a function decides by the arguments."""
+    approval_timeout: float | Unset | None = UNSET
+    """Seconds that a human has to agree to a call, where a run waits for him; None for ever."""
+    reconcile: Callable[[Any], Any] | Unset | None = UNSET
+    """Asked what became of a call that was interrupted while it ran: a function, sync or async, of a ``DoubtfulCall``
+    that returns ``Happened(result)``, ``DidNotHappen()``, or None where it cannot tell either. Not asked where the tool
+    may run twice. None for no such function."""
+    on_unknown: Literal["tell", "ask"] | Unset = UNSET
+    """What becomes of such a call where nobody can tell: the model is told so, or a human is asked where a run can wait
+    for him."""
     max_output: int | Unset | None = UNSET
     """The most characters of a result that the model is given; None for no limit. 50,000 by default."""
     handle_tool_errors: ErrorRule | Unset = UNSET
     """What becomes of an exception that the body raises."""
 
     def __post_init__(self) -> None:
-        for name in ("timeout", "idle_timeout"):
+        for name in ("timeout", "idle_timeout", "approval_timeout"):
             value = getattr(self, name)
             if not isinstance(value, Unset):
                 seconds_or_none(name, value)
@@ -89,6 +98,10 @@ class ToolOptions:
                 raise OptionError(option=name, value=value, expected=f"a {kind.__name__} or None")
         if not isinstance(self.isolation, Unset) and self.isolation not in ("thread", "process"):
             raise OptionError(option="isolation", value=self.isolation, expected="'thread' or 'process'")
+        if not isinstance(self.on_unknown, Unset) and self.on_unknown not in ("tell", "ask"):
+            raise OptionError(option="on_unknown", value=self.on_unknown, expected="'tell' or 'ask'")
+        if not isinstance(self.reconcile, Unset):
+            check_function("reconcile", self.reconcile)
         if not isinstance(self.group, Unset) and self.group is not None:
             text("group", self.group)
 
@@ -125,6 +138,9 @@ DEFAULT_OPTIONS: Final = ToolOptions(
     circuit_breaker=None,
     repeat_guard=True,
     requires_approval=False,
+    approval_timeout=None,
+    reconcile=None,
+    on_unknown="tell",
     max_output=DEFAULT_MAX_OUTPUT,
     handle_tool_errors=True,
 )

@@ -5,6 +5,7 @@ from surehand.spec.context import ToolContext
 from surehand.spec.define import schema_of, spec_from_function
 from surehand.spec.directions import Direction, type_name
 from surehand.spec.directions import direct as read_directions
+from surehand.spec.doubt import DidNotHappen, DoubtfulCall, Happened, Reconciled
 from surehand.spec.injection import (
     InjectedState,
     InjectedStore,
@@ -23,7 +24,10 @@ from surehand.spec.wording import expectation, received
 __all__ = [
     "ArgumentSchema",
     "Body",
+    "DidNotHappen",
     "Direction",
+    "DoubtfulCall",
+    "Happened",
     "InjectedState",
     "InjectedStore",
     "InjectedToolArg",
@@ -31,6 +35,7 @@ __all__ = [
     "Injection",
     "InjectionKind",
     "Problem",
+    "Reconciled",
     "ResponseFormat",
     "SchemaMismatch",
     "ToolContext",

@@ -162,6 +162,7 @@ class BaseTool:
             store=runtime.store if runtime is not None else None,
             context=context if context is not None or runtime is None else runtime.context,
             thread_id=str((config or {}).get("configurable", {}).get("thread_id", "")),
+            is_direct=True,
             timeout=timeout_of(config),
         )
         return calls_of(turn)[0]

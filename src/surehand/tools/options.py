@@ -30,6 +30,9 @@ class CallOptions(TypedDict, total=False):
     circuit_breaker: CircuitBreaker | None
     repeat_guard: bool
     requires_approval: bool | Callable[[Any], bool]
+    approval_timeout: float | None
+    reconcile: Callable[[Any], Any] | None
+    on_unknown: Literal["tell", "ask"]
     max_output: int | None
 
 

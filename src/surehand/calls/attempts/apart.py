@@ -16,7 +16,7 @@ from surehand.calls.call import Call
 from surehand.calls.results import MAX_ITEMS
 from surehand.calls.watch import Signs, Watch
 from surehand.concurrency import run_in_process, send_heartbeat, send_progress, why_left_behind
-from surehand.errors import ToolDefinitionError
+from surehand.errors import InterruptError, ToolDefinitionError
 from surehand.spec import ToolContext
 
 __all__ = ["LeftBehind", "run_apart"]
@@ -63,7 +63,17 @@ def _sendable(call: Call, value: Any) -> Any:
     carried = {name: _carried(call, name, getattr(value, name)) for name in _CARRIED}
     if value.deadline is not None:
         carried["deadline"] = _FromNow(value.deadline - time.monotonic())
-    return replace(value, on_progress=send_progress, on_heartbeat=send_heartbeat, **carried)
+    return replace(
+        value, on_progress=send_progress, on_heartbeat=send_heartbeat, on_interrupt=_refuse_to_ask, **carried
+    )
+
+
+def _refuse_to_ask(value: Any, **_: object) -> NoReturn:
+    raise InterruptError(
+        problem="A tool in a process of its own cannot ask",
+        value=value,
+        remedy="Leave isolation='process' out, or have the call approved before it runs (requires_approval).",
+    )
 
 
 class _FromNow:

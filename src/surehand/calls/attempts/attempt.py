@@ -8,31 +8,44 @@ Ctrl-C, which is the user's, and a cancellation that came from outside, which is
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from surehand.callables import name_of
 from surehand.calls.announce import announce, log_attempt, log_fault
 from surehand.calls.attempts.bodies import gets_through, run_body, signs_of
 from surehand.calls.attempts.places import Places, in_place, places_of
 from surehand.calls.call import Call
-from surehand.calls.failures import attempt_words, classify, governed, internal, misfit, timed_out, with_partial_output
+from surehand.calls.consent import can_be_asked, consent
+from surehand.calls.durable import begin_in_journal, park, recall
+from surehand.calls.failures import (
+    attempt_words,
+    classify,
+    governed,
+    internal,
+    misfit,
+    timed_out,
+    unusable,
+    with_partial_output,
+)
+from surehand.calls.questions import in_body
 from surehand.calls.table import RegisteredTool
 from surehand.calls.typed import typed
 from surehand.calls.watch import OutOfTime, Signs
 from surehand.concurrency import is_cancelled_from_outside, run_sync
-from surehand.control import is_command
-from surehand.errors import ToolDefinitionError, shown
+from surehand.errors import ApprovalRequired, InputError, InterruptError, ToolDefinitionError
 from surehand.events import CallRetried, LateResult
-from surehand.messages import Message
+from surehand.interrupts import Interrupted, interrupted_in
 from surehand.outcomes import FailureKind, Outcome
 from surehand.policy import RetryPolicy
 from surehand.shapes import leaf_errors
 
 __all__ = ["attempt"]
+
+_MAX_LOOKS: Final = 100
+"""How often somebody else may have begun a call, of which the journal then says that it may begin."""
 
 
 async def attempt(call: Call) -> Call:
@@ -62,11 +75,17 @@ class _Stay:
     started: float | None = None
     """When the first attempt could begin; None before."""
     number: int = 0
-    """Of the attempt that is running, from 1; 0 for a call that its tool's circuit breaker did not let through."""
+    """Of the attempt that is running, from 1; 0 for a call whose body was not started."""
+    is_admitted: bool = False
+    """Whether its tool's circuit breaker let it through, and waits to hear of its end."""
+    consents: int = 0
+    """How many of its attempts ended because somebody had to agree first."""
+    looks: int = 0
+    """How often somebody else had begun it, when it was about to."""
     errors: list[str] = field(default_factory=list[str])
     """What the attempts before failed with."""
     outcome: Outcome | None = None
-    """How it ended; None before, and where it is cancelled."""
+    """How it ended; None before, and where it is cancelled or asks."""
 
     @property
     def is_lost(self) -> bool:
@@ -74,57 +93,112 @@ class _Stay:
         return self.call.position in self.call.turn.lost
 
     async def run(self) -> Call:
-        """The call as it ended."""
+        """The call as it ended.
+
+        Raises:
+            Interrupted: It asks; then it is no longer recorded as running.
+        """
+        try:
+            return await self._watched()
+        except Interrupted:
+            await park(self.call)
+            raise
+
+    async def _watched(self) -> Call:
         if self.call.turn.host.breakers is None:
-            return self._as_ended(await self._until_final())
+            return await self._until_final()
         with self.call.turn.holding(self.call.position, self._tell_breaker):
-            ended = self._as_ended(await self._until_final())
+            ended = await self._until_final()
             self.outcome = ended.outcome
         return ended
 
     def _tell_breaker(self) -> None:
         breakers = self.call.turn.host.breakers
-        if breakers is not None and self.number:
+        if breakers is not None and self.is_admitted:
             breakers.ended(self.tool, self.outcome, began=self.started)
 
     def _now(self) -> float:
         return self.call.turn.host.clock.now()
 
-    async def _until_final(self) -> _Ended:
+    async def _until_final(self) -> Call:
         while True:
             ended = await self._in_place()
-            delay = None if ended.failure is None else self._delay(ended.failure)
-            if ended.failure is None or delay is None:
-                return ended
-            announce(self.call, CallRetried, attempt=self.number, delay_s=delay, error=ended.failure.error)
-            self.errors.append(attempt_words(self.call, ended.failure))
-            await self._pause(delay)
-            self.call = _afresh(self.call)
+            if ended is None:
+                self.call = await self._recalled()
+                if self.call.outcome is not None:
+                    return self.call
+            elif ended.failure is None or not await self._goes_on(ended.failure):
+                return self._as_ended(ended)
 
-    async def _in_place(self) -> _Ended:
+    async def _recalled(self) -> Call:
+        """The call that could not begin, with what the journal says of it."""
+        self.looks += 1
+        if self.looks > _MAX_LOOKS:
+            raise InputError(
+                problem="A journal neither begins a call nor knows of it",
+                value=self.call.key,
+                remedy="Let begin return True where recall returned None and nothing came between.",
+            )
+        return self.call if self.call.outcome is not None else await recall(self.call)
+
+    async def _goes_on(self, failure: Outcome) -> bool:
+        """Whether another attempt follows; whatever it has to wait for is there then."""
+        wanted = failure.error
+        if isinstance(wanted, ApprovalRequired) and not self.call.is_approved and can_be_asked(self.call):
+            self.consents += 1
+            self.call = await consent(self.call, wanted)
+        else:
+            delay = self._delay(failure)
+            if delay is None:
+                return False
+            announce(self.call, CallRetried, attempt=self.number, delay_s=delay, error=failure.error)
+            self.errors.append(attempt_words(self.call, failure))
+            await self._pause(delay)
+        self.call = _afresh(self.call)
+        return self.call.outcome is None
+
+    async def _in_place(self) -> _Ended | None:
         if self.places is None:
             return await self._let_through()
         async with in_place(self.call, self.places):
             return await self._let_through()
 
-    async def _let_through(self) -> _Ended:
-        """One attempt, unless it is the first and the tool's circuit breaker is open."""
+    async def _let_through(self) -> _Ended | None:
+        """One attempt, unless it is the first, and the tool's circuit breaker is open or the journal says no (None)."""
         if self.started is None:
             breakers = self.call.turn.host.breakers
             verdict = True if breakers is None else breakers.admits(self.tool)
             self.started = self._now()  # not before it was let through: a probe is known by its start
             if verdict is not True:
                 return _Ended(failure=Outcome(kind=FailureKind.LIMIT, text=verdict))
+            self.is_admitted = True
+            if self.call.entry is not None and not await self._begins():
+                return None
         self.number += 1
         log_attempt(self.call, self.number)
         return await self._once()
 
+    async def _begins(self) -> bool:
+        """Whether the body may start, and the journal knows."""
+        begun = await begin_in_journal(self.call)
+        self.call = self.call if begun is None else begun
+        if begun is not None and begun.outcome is None:
+            return True
+        self._tell_breaker()
+        self.started, self.is_admitted = None, False
+        return False
+
     async def _once(self) -> _Ended:
-        """One attempt. Exceptions of the body become outcomes here and nowhere else."""
+        """One attempt. Exceptions of the body become outcomes here and nowhere else.
+
+        Raises:
+            Interrupted: The body asks.
+        """
         signs = signs_of(self.call)
         try:
-            value = await run_body(self.call, self.number, signs, partial(self._lose, signs))
-        except ToolDefinitionError as error:
+            with in_body(self.call):
+                value = await run_body(self.call, self.number, signs, partial(self._lose, signs))
+        except (ToolDefinitionError, InterruptError) as error:
             return _not_wired(self.call, error)
         except OutOfTime as late:
             return self._unless_lost(_Ended(failure=_in_words(self.call, late, signs)), error=late.__cause__)
@@ -135,6 +209,8 @@ class _Stay:
         except BaseException as error:  # the tool's own code ends here, also by SystemExit or a panic
             if gets_through(error):
                 raise
+            if (asked := interrupted_in(error)) is not None and not self.is_lost:
+                raise asked from None
             failure = with_partial_output(self.call, classify(self.call, error), signs.items)
             return self._unless_lost(_Ended(failure=failure), error=error)
         return self._unless_lost(_accepted(self.call, value))
@@ -159,6 +235,7 @@ class _Stay:
         raise asyncio.CancelledError
 
     def _as_ended(self, ended: _Ended) -> Call:
+        """The call with how it ended; what a human decided about it stands instead."""
         started = self._now() if self.started is None else self.started
         how: dict[str, Any] = {
             "attempts": self.number,
@@ -167,6 +244,8 @@ class _Stay:
             "queued_s": started - self.queued,
             "repairs": self.call.repairs,
         }
+        if self.call.outcome is not None:
+            return self.call._replace(outcome=replace(self.call.outcome, **how))
         if ended.failure is None:
             return self.call._replace(value=ended.value, outcome=Outcome(**how))
         outcome = replace(ended.failure, **how)
@@ -180,7 +259,7 @@ class _Stay:
         if not isinstance(policy, RetryPolicy) or not _is_safe(self.tool, failure, policy):
             return None
         elapsed = 0.0 if self.started is None else self._now() - self.started
-        delay = policy.next_delay(self.number, failure.error, elapsed=elapsed)
+        delay = policy.next_delay(self.number - self.consents, failure.error, elapsed=elapsed)
         return None if delay is None or not self.call.turn.may_retry() else delay
 
     async def _pause(self, delay: float) -> None:
@@ -205,8 +284,10 @@ def _leaves(outcome: Outcome) -> list[BaseException]:
 
 def _afresh(call: Call) -> Call:
     """The call with typed arguments of its own: an attempt that failed may have changed those it was given."""
+    if call.tool is None or call.outcome is not None:
+        return call
     with suppress(Exception):  # a validator of the host's that passed once
-        return call._replace(values=typed(call, call.tool).values) if call.tool else call
+        return call._replace(values=typed(call, call.tool).values)
     return call
 
 
@@ -228,18 +309,9 @@ def _in_words(call: Call, late: OutOfTime, signs: Signs) -> Outcome:
 
 
 def _accepted(call: Call, value: Any) -> _Ended:
-    """The end of a body that returned: a command is accepted only where the node allows it."""
-    if not is_command(value):
-        return _Ended(value)
-    if not call.turn.host.allows_commands:
-        problem = "it returned a Command, which this node does not allow"
-        remedy = "Give the node commands=True, or return a plain value."
-    elif not isinstance(value.update, Mapping | list | Message | None):
-        problem = f"it returned a Command whose update is {shown(value.update)}"
-        remedy = "Give update= a mapping of state keys, a list of messages, a message or None."
-    else:
-        return _Ended(value)
-    return _not_wired(call, ToolDefinitionError(tool=call.name, problem=problem, remedy=remedy))
+    """The end of a body that returned."""
+    problem = unusable(call, value)
+    return _Ended(value) if problem is None else _not_wired(call, problem)
 
 
 def _not_wired(call: Call, error: Exception) -> _Ended:

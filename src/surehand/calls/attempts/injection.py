@@ -12,6 +12,7 @@ from surehand.calls.watch import Signs
 from surehand.control import current_runtime
 from surehand.errors import ToolDefinitionError
 from surehand.events import CallProgressed
+from surehand.interrupts import current_scope
 from surehand.policy import Unset
 from surehand.shapes import is_object
 from surehand.spec import Injection, InjectionKind, ToolContext
@@ -83,6 +84,7 @@ def _looked_up(source: Any, key: str) -> Any:
 
 def _context(call: Call, attempt: int, signs: Signs) -> ToolContext:
     timeout, _ = call.limits
+    scope = current_scope()
     return ToolContext(
         call_id=call.id,
         tool_name=call.name,
@@ -93,8 +95,10 @@ def _context(call: Call, attempt: int, signs: Signs) -> ToolContext:
         idempotency_key=call.key.idempotency_key,
         thread_id=call.turn.thread_id,
         context=call.turn.context,
+        is_approved=call.is_approved,
         on_progress=signs.progress,
         on_heartbeat=signs.beat,
+        on_interrupt=None if scope is None else scope.ask,
     )
 
 

@@ -1,6 +1,15 @@
 """How a call that fails comes to its outcome, and what the model is told of it."""
 
-from surehand.calls.failures.endings import classify, failed, governed, internal, misfit, timed_out, with_partial_output
+from surehand.calls.failures.endings import (
+    classify,
+    failed,
+    governed,
+    internal,
+    misfit,
+    timed_out,
+    unusable,
+    with_partial_output,
+)
 from surehand.calls.failures.let_out import let_out, may_run_again
 from surehand.calls.failures.rules import GOVERNED, attempt_words
 
@@ -15,5 +24,6 @@ __all__ = [
     "may_run_again",
     "misfit",
     "timed_out",
+    "unusable",
     "with_partial_output",
 ]

@@ -16,7 +16,8 @@ from surehand.calls.history import NOT_STARTED
 from surehand.calls.redaction import Redactor
 from surehand.calls.results import shorten
 from surehand.concurrency import WorkersExhausted
-from surehand.errors import ApprovalRequired, ModelRetry, ToolException
+from surehand.errors import ApprovalRequired, InterruptExpired, ModelRetry, ToolException
+from surehand.interrupts import Interrupted
 from surehand.outcomes import FailureKind
 from surehand.policy import DEFAULT_MAX_OUTPUT
 from surehand.shapes import leaf_errors
@@ -24,6 +25,7 @@ from surehand.shapes import leaf_errors
 __all__ = ["causes_of", "has_author_words", "kind_of", "own_words", "words_of"]
 
 _SILENT: Final = "The tool failed without saying why."
+_EXPIRED: Final = "The tool asked a human a question, and nobody answered in time. Ask again if it still matters."
 _SELF_CANCELLED: Final = "The tool cancelled itself."
 _AUTHORED: Final = frozenset({FailureKind.TOOL_ERROR, FailureKind.INVALID_ARGUMENTS})
 _KINDS: Final[tuple[tuple[type[BaseException], FailureKind], ...]] = (
@@ -31,6 +33,7 @@ _KINDS: Final[tuple[tuple[type[BaseException], FailureKind], ...]] = (
     (ToolException, FailureKind.TOOL_ERROR),
     (ApprovalRequired, FailureKind.DENIED),
     (WorkersExhausted, FailureKind.LIMIT),
+    (InterruptExpired, FailureKind.EXPIRED),
     (asyncio.CancelledError, FailureKind.CANCELLED),
     (TimeoutError, FailureKind.TIMEOUT),
 )
@@ -38,9 +41,12 @@ _KINDS: Final[tuple[tuple[type[BaseException], FailureKind], ...]] = (
 
 
 def causes_of(error: BaseException) -> list[BaseException]:
-    """The exceptions in a group, or the exception itself; cancellations count only where there is nothing else."""
+    """The exceptions in a group, or the exception itself; cancellations count only where there is nothing else.
+
+    What a part of the body asked does not count where another part failed.
+    """
     leaves = leaf_errors(error)
-    causes = [leaf for leaf in leaves if not isinstance(leaf, asyncio.CancelledError)]
+    causes = [leaf for leaf in leaves if not isinstance(leaf, asyncio.CancelledError | Interrupted)]
     return causes or leaves[:1]
 
 
@@ -67,6 +73,8 @@ def words_of(error: BaseException, redactor: Redactor) -> str:
         return own_words(error) or _SILENT
     if isinstance(error, WorkersExhausted):
         return NOT_STARTED
+    if isinstance(error, InterruptExpired):
+        return _EXPIRED
     if isinstance(error, asyncio.CancelledError):
         return _SELF_CANCELLED
     return describe_exception(error, redactor)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -18,15 +19,19 @@ from surehand.calls.failures.rules import GOVERNED, as_exception, told
 from surehand.calls.redaction import Redactor
 from surehand.calls.results import MAX_LISTED, listed, render_value, shorten
 from surehand.calls.watch import OutOfTime
-from surehand.errors import Complaint, InvalidArguments, ToolException
+from surehand.control import is_command
+from surehand.errors import Complaint, InvalidArguments, ToolDefinitionError, ToolException, shown
+from surehand.messages import Message
 from surehand.outcomes import FailureKind, Outcome
 from surehand.policy import UNSET, ErrorRules, Unset
 from surehand.wording import clipped, followed_by
 
-__all__ = ["classify", "failed", "governed", "internal", "misfit", "timed_out", "with_partial_output"]
+__all__ = ["classify", "failed", "governed", "internal", "misfit", "timed_out", "unusable", "with_partial_output"]
 
 MAX_PARTIAL_OUTPUT: Final = 4_000
 """The most characters of what a failed body had produced that the model is told."""
+_NOT_THE_TOOLS: Final = frozenset({FailureKind.LIMIT, FailureKind.EXPIRED})
+"""The ends of bodies in which nothing went wrong that a model or a developer has to look at."""
 _ABOUT_ARGUMENTS: Final = frozenset({FailureKind.INVALID_ARGUMENTS, FailureKind.MALFORMED})
 
 
@@ -72,6 +77,21 @@ def misfit(what: str, error: BaseException) -> Outcome:
     return Outcome(kind=FailureKind.INTERNAL, text=text, error=error, error_id=error_id)
 
 
+def unusable(call: Call, result: Any) -> ToolDefinitionError | None:
+    """Why a tool's result cannot be its answer: a command is accepted only where the node allows it."""
+    if not is_command(result):
+        return None
+    if not call.turn.host.allows_commands:
+        problem = "it returned a Command, which this node does not allow"
+        remedy = "Give the node commands=True, or return a plain value."
+    elif not isinstance(result.update, Mapping | list | Message | None):
+        problem = f"it returned a Command whose update is {shown(result.update)}"
+        remedy = "Give update= a mapping of state keys, a list of messages, a message or None."
+    else:
+        return None
+    return ToolDefinitionError(tool=call.name, problem=problem, remedy=remedy)
+
+
 def governed(call: Call, outcome: Outcome) -> Call:
     """The call with this outcome, in the words of the host's rule, or marked to be raised where no rule tells it."""
     if outcome.kind not in GOVERNED or call.tool is None:
@@ -93,8 +113,8 @@ def classify(call: Call, error: BaseException) -> Outcome:
     kind = kind_of(causes)
     redactor = call.turn.redactor(call)
     text = listed([words_of(cause, redactor) for cause in causes[:MAX_LISTED]], total=len(causes))
-    if kind is FailureKind.LIMIT:
-        return Outcome(kind=kind, text=text)
+    if kind in _NOT_THE_TOOLS:
+        return Outcome(kind=kind, text=text, error=None if kind is FailureKind.LIMIT else error)
     is_authors = all(map(has_author_words, causes))
     if advice := advice_on(call, error, is_authors=is_authors):
         text = followed_by(text, advice)

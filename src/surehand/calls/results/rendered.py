@@ -21,3 +21,9 @@ class Rendered(NamedTuple):
     """Whether ``artifact`` says anything."""
     notes: tuple[str, ...] = ()
     """What was lost or changed, each with its JSON path."""
+
+    def with_note(self, note: str) -> Rendered:
+        """The same with a note below it, for the model."""
+        if isinstance(self.content, str):
+            return self._replace(content=f"{self.content}\n\n{note}")
+        return self._replace(content=[*self.content, {"type": "text", "text": note}])

@@ -1,0 +1,45 @@
+"""Where the code of a call asks: each call has a place of its own among the questions of its run.
+
+The place is made of what the call is, not of when it runs. So of calls that run side by side each gets its own answers,
+whichever asks first; and a body that is run again, in a retry or after a resume, asks the same questions again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Final
+
+from surehand.calls.call import Call
+from surehand.calls.claims import working_on
+from surehand.calls.journal import digest_of
+from surehand.interrupts import InterruptScope, current_scope, use_scope
+
+__all__ = ["in_body", "in_call"]
+
+_HERE: Final = nullcontext()
+
+
+def in_call(call: Call) -> AbstractContextManager[object]:
+    """Entered while a call runs, its middlewares included: what asks meanwhile asks for this call."""
+    scope = current_scope()
+    return _HERE if scope is None else use_scope(_scope_of(call, scope))
+
+
+def _scope_of(call: Call, around: InterruptScope) -> InterruptScope:
+    if call.turn.is_direct:  # its id was made up a moment ago, and will be another one the next time
+        return around.within_next("tool", call.name, digest_of(call.arguments), tool=call.name)
+    return around.within("call", call.key.idempotency_key, call_id=call.id, tool=call.name)
+
+
+def in_body(call: Call) -> AbstractContextManager[object]:
+    """Entered for each attempt: its questions are counted anew, and belong to the arguments that it runs with."""
+    scope = current_scope()
+    return _HERE if scope is None and call.entry is None else _in_body(call, scope)
+
+
+@contextmanager
+def _in_body(call: Call, scope: InterruptScope | None) -> Generator[None]:
+    inner = None if scope is None else scope.within("body", "" if call.sent is None else digest_of(call.arguments))
+    with use_scope(inner), _HERE if call.entry is None else working_on(call.entry.name):
+        yield
