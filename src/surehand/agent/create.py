@@ -109,8 +109,8 @@ def create_agent(
         checkpointer: Keeps every run under the thread that its configuration names: a later input goes on with the
             conversation, and a run that was stopped goes on where it stopped; see ``StateGraph.compile``.
         types: Classes of values that the state may hold, besides those that its annotations name; for checkpoints.
-        interrupt_before: Nodes before which a run stops, such as ``tools`` or ``<middleware>.before_model``; an input of
-            None goes on.
+        interrupt_before: Nodes before which a run stops, such as ``tools`` or ``<middleware>.before_model``; an input
+            of None goes on.
         interrupt_after: Nodes after which a run stops.
         shelf: Keeps the results that are too long, for the built-in tool ``read_tool_result``, which the model is
             offered once there is one. The agent has a shelf of its own unless it is given one; None keeps none.

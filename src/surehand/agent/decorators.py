@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, overload
+from typing import Any, Final, TypeAlias, overload
 
 from surehand.agent.hooks import HookName
 from surehand.agent.middleware import AgentMiddleware, ModelRequest
@@ -21,6 +21,9 @@ __all__ = [
 ]
 
 
+_Hooked: TypeAlias = Callable[[Any, Any], Any]
+
+
 class HookDecorator:
     """Makes a middleware of a function, which becomes the one hook that it has; the function may be asynchronous.
 
@@ -36,7 +39,15 @@ class HookDecorator:
         self._hook: HookName = hook
 
     @overload
-    def __call__(self, function: Callable[..., Any], /) -> AgentMiddleware[Any]: ...
+    def __call__(
+        self,
+        function: _Hooked,
+        /,
+        *,
+        name: str | None = None,
+        tools: Sequence[Any] = (),
+        state_schema: type | None = None,
+    ) -> AgentMiddleware[Any]: ...
     @overload
     def __call__(
         self,
@@ -46,16 +57,16 @@ class HookDecorator:
         name: str | None = None,
         tools: Sequence[Any] = (),
         state_schema: type | None = None,
-    ) -> Callable[[Callable[..., Any]], AgentMiddleware[Any]]: ...
+    ) -> Callable[[_Hooked], AgentMiddleware[Any]]: ...
     def __call__(
         self,
-        function: Callable[..., Any] | None = None,
+        function: _Hooked | None = None,
         /,
         *,
         name: str | None = None,
         tools: Sequence[Any] = (),
         state_schema: type | None = None,
-    ) -> AgentMiddleware[Any] | Callable[[Callable[..., Any]], AgentMiddleware[Any]]:
+    ) -> AgentMiddleware[Any] | Callable[[_Hooked], AgentMiddleware[Any]]:
         """The middleware, or what makes one of a function.
 
         Args:
@@ -65,7 +76,7 @@ class HookDecorator:
             state_schema: A TypedDict of keys that the agent's state has besides its own.
         """
 
-        def decorate(decorated: Callable[..., Any]) -> AgentMiddleware[Any]:
+        def decorate(decorated: _Hooked) -> AgentMiddleware[Any]:
             made = _made(self._hook, decorated, name=name or _name_of(decorated))
             made.tools, made.state_schema = tools, state_schema
             return made

@@ -25,7 +25,8 @@ from surehand.messages import (
     with_id,
 )
 from surehand.outcomes import FailureKind
-from surehand.shapes import is_object
+from surehand.policy import UNSET
+from surehand.shapes import is_object, items_of
 
 __all__ = ["JUMPS", "HookNode"]
 
@@ -85,7 +86,9 @@ class HookNode:
                 "Add an AIMessage with tool_calls, or leave jump_to out.",
             )
         verdict = await self._verdict(state, messages, move.jump, config)
-        jump = "end" if move.jump == "model" and verdict.reason else move.jump
+        jump = move.jump
+        if jump == "model" and verdict.reason:  # it may not be asked again: on to the end, or to the next hook there
+            jump = None if self.hook.name == "after_agent" else "end"
         written = {**move.update, "jump_to": jump, "end_reason": verdict.reason}
         if jump == "model" and self.loop.form is not None:
             written["structured_response"] = None
@@ -139,7 +142,7 @@ class HookNode:
         if returned is None:
             return _Move({})
         command = returned if is_command(returned) else _as_command(returned)
-        if command is None or not _is_update(command.update):
+        if command is None or not _is_update(command.update) or command.resume is not UNSET:
             raise self._refused(
                 f"it returned {shown(returned)}",
                 "Expected None, a mapping of state keys (with 'jump_to' for another way on), or a Command.",
@@ -153,12 +156,12 @@ class HookNode:
 
     def _target_of(self, command: Command[Any]) -> str | None:
         """Where a command leads; None for on."""
-        if not command.targets and command.graph is None:
+        targets = items_of(command.goto) if isinstance(command.goto, list | tuple) else [command.goto]
+        if not targets and command.graph is None:
             return None
         allowed = JUMPS[self.hook.name]
-        (target, *others) = command.targets or (None,)
-        name = "end" if target == END else target
-        if isinstance(name, str) and name in allowed and not others and command.graph is None:
+        name = "end" if targets == [END] else targets[0] if len(targets) == 1 else None
+        if isinstance(name, str) and name in allowed and command.graph is None:
             return name
         where = shown(command.goto) if command.graph is None else "the graph around the agent"
         raise self._refused(
