@@ -91,7 +91,7 @@ def _made_enum(kind: type[Enum], parts: list[Any]) -> Enum:
 
 
 def _is_named_tuple(kind: type[Any]) -> bool:
-    return issubclass(kind, tuple) and isinstance(getattr(kind, "_fields", None), tuple)
+    return isinstance(getattr(kind, "_fields", None), tuple) and issubclass(kind, tuple)
 
 
 def _taken_tuple(value: Any) -> list[Any]:
@@ -106,7 +106,7 @@ def _made_tuple(kind: Any, parts: list[Any]) -> Any:
     defaults: Mapping[str, Any] = kind._field_defaults
     makers = {name: _giving(defaults[name]) if name in defaults else None for name in kind._fields}
     values = _completed(kind, object_of(stored), makers)
-    return tuple.__new__(kind, [values[name] for name in kind._fields])
+    return tuple.__new__(kind, [values[name] for name in kind._fields])  # pyright: ignore[reportUnknownMemberType] - a tuple of anything
 
 
 # -- dataclasses -----------------------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ def _is_plain_dataclass(kind: type[Any]) -> bool:
     return dataclasses.is_dataclass(kind) and not issubclass(kind, _BUILT_IN)
 
 
-def _taken_record(value: Any) -> list[Any]:
+def _taken_record(value: object) -> list[Any]:
     fields = _fields_of(value)
     beside = {
         name: held
@@ -267,10 +267,11 @@ def _is_legacy_model(kind: type[Any]) -> bool:
     return module is not None and issubclass(kind, module.BaseModel)
 
 
-def _taken_legacy(value: Any) -> list[Any]:
+def _taken_legacy(value: object) -> list[Any]:
     kind: Any = type(value)
+    given: Any = getattr(value, "__fields_set__")  # noqa: B009 - no attribute that a checker knows of
     private = {name: getattr(value, name) for name in kind.__private_attributes__ if hasattr(value, name)}
-    return [dict(value.__dict__), {"set": sorted(value.__fields_set__), "private": private}]
+    return [dict(vars(value)), {"set": sorted(given), "private": private}]
 
 
 def _made_legacy(kind: Any, parts: list[Any]) -> Any:

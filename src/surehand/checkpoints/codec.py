@@ -112,8 +112,8 @@ class Codec:
     def dumps(self, value: Any, *, where: str) -> str:
         """The value as a text: compact JSON, without characters that UTF-8 does not have.
 
-        A message never fails: what stands in it (an artifact, arguments, what a provider sent beside) and cannot be
-        stored is stored as what comes nearest, and logged as a warning.
+        What stands in a message is never refused: of an artifact, of arguments, of what a provider sent beside, what
+        cannot be stored is stored as what comes nearest, and a warning is logged.
 
         Args:
             value: What is stored; it is not changed and not kept.
@@ -155,7 +155,8 @@ class Codec:
                 where=where,
             ) from error
         for loss in writer.losses:
-            logger.warning("%s: at %s, a value %s; what comes nearest is stored", where, loss.path, loss.problem)
+            words = "%s: at %s, a value %s; what comes nearest to it is stored. %s"
+            logger.warning(words, where, loss.path, loss.problem, loss.remedy)
         return text
 
     # Reading
@@ -220,9 +221,9 @@ class Codec:
         known = self._classes.get(text_of(name))
         if known is None:
             raise Damaged(
-                f"its class {shown(name)} is not among the types that are known here."
-                f"{did_you_mean(name, self._classes)}".rstrip("."),
-                "Name it in the state's annotations or in types=(…) of compile(), where it was called so.",
+                f"its class {shown(name)} is not among the types that are known here",
+                "Name it in the state's annotations or in types=(…) of compile(), and leave it its name."
+                f"{did_you_mean(name, self._classes)}",
             )
         kind, family = known
         if family.tag != tag:

@@ -134,9 +134,12 @@ class Writer:
         plain = thaw(value)
         if plain is not value:
             return self.form(plain, depth)
-        if self._is_lenient:
-            return {"$nearest": self.form(json_form(value), depth + 1)}
-        raise self._refuse(value)
+        if not self._is_lenient:
+            raise self._refuse(value)
+        nearest = json_form(value)
+        if type(nearest) not in self._kinds:  # a float of a class of its own stays one
+            nearest = shown(value, _PREVIEW)
+        return {"$nearest": self.form(nearest, depth + 1)}
 
 
 Write: TypeAlias = Callable[[Writer, Any, int], Any]

@@ -23,23 +23,29 @@ def json_form(value: object) -> Any:
     try:
         return _converted(value)
     except (ValueError, RecursionError):  # it holds itself, is nested beyond reason, or has keys that are no Unicode
-        return _json_form(value, 0)
+        return _json_form(value, set())
 
 
 def _converted(value: object) -> Any:
     return to_jsonable_python(value, fallback=shown, bytes_mode="base64", serialize_unknown=True)
 
 
-def _json_form(value: object, depth: int) -> Any:
+def _json_form(value: object, outer: set[int]) -> Any:
     """The long way, part by part, so that one bad spot does not cost the rest."""
-    if depth > _MAX_DEPTH:
+    place = id(value)
+    if len(outer) > _MAX_DEPTH or place in outer:
         return shown(value, _PREVIEW)
+    if not isinstance(value, Mapping | list | tuple):
+        return value if isinstance(value, str) else _leaf(value)
+    outer.add(place)
+    form: Any
     if isinstance(value, Mapping):
         fields = mapping_of(cast("object", value))
-        return {key if type(key) is str else shown(key): _json_form(item, depth + 1) for key, item in fields.items()}
-    if isinstance(value, list | tuple):
-        return [_json_form(item, depth + 1) for item in items_of(cast("object", value))]
-    return value if isinstance(value, str) else _leaf(value)
+        form = {key if type(key) is str else shown(key): _json_form(item, outer) for key, item in fields.items()}
+    else:
+        form = [_json_form(item, outer) for item in items_of(cast("object", value))]
+    outer.discard(place)
+    return form
 
 
 def _leaf(value: object) -> Any:
