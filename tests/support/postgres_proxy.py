@@ -19,6 +19,7 @@ Cut: TypeAlias = Literal["before", "after", "half"]
 ``half``: the server hears neither of the COMMIT nor of the line's end, as when a machine between them dies."""
 SOCKET: Final = ".s.PGSQL.5432"
 _LENGTH: Final = struct.Struct("!I")
+_COMMIT: Final = b"COMMIT\0"  # "READ COMMITTED" is none
 
 
 class PostgresProxy:
@@ -77,20 +78,18 @@ class _Line:
             threading.Thread(target=carry, daemon=True).start()
 
     def _carry_requests(self) -> None:
+        cut: Cut | None = None
         with suppress(OSError), self.client.makefile("rb") as requests:
             self.server.sendall(_body(requests))
-            while kind := requests.read(1):
+            while cut is None and (kind := requests.read(1)):
                 message = kind + _body(requests)
-                cut = self._proxy.cut_now() if kind in b"QP" and b"COMMIT" in message else None
-                if cut == "half":
-                    _break(self.client)
-                    return
+                cut = self._proxy.cut_now() if kind in b"QP" and _COMMIT in message else None
                 self._is_mute = cut == "after"
-                if cut == "before":
-                    break
-                self.server.sendall(message)
-                if self._is_mute:
-                    return
+                if cut in (None, "after"):
+                    self.server.sendall(message)
+        if cut != "after":  # there the server has to answer first
+            _break(self.client)
+        if cut in (None, "before"):
             _break(self.server)
 
     def _carry_answers(self) -> None:
