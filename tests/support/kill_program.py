@@ -1,0 +1,355 @@
+"""A program that makes thirty calls in six turns, keeps its run, and may be killed at any moment.
+
+It takes orders from its standard input and carries out each in a process that it forks: the imports, which take longer
+than all the rest, are done once. Everything that such a process does stands in a ledger, a file apart from the store:
+when a call was noted, when its body began, when its effect happened, when its answer was noted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import faulthandler
+import json
+import os
+import sys
+import time
+import traceback
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final
+
+from support.kill_orders import TURNS, Ledger, Order, kind_of
+from surehand import (
+    START,
+    AIMessage,
+    DidNotHappen,
+    DoubtfulCall,
+    Happened,
+    HumanMessage,
+    Message,
+    MessagesState,
+    RetryPolicy,
+    StateGraph,
+    ToolContext,
+    ToolException,
+    ToolMessage,
+    ToolNode,
+    TranscriptProblem,
+    check_transcript,
+    create_agent,
+    tool,
+    tools_condition,
+)
+from surehand.calls import CallKey
+from surehand.calls.journal import digest_of
+from surehand.checkpoints import CallRow, Checkpointer
+from surehand.control import RunConfig
+from surehand.graph import CompiledGraph
+from surehand.testing import FunctionModel
+from surehand.tools import BaseTool
+
+_PATIENCE: Final = 40
+"""Seconds after which a program hangs; it then says where, and ends."""
+
+
+# What the model says
+
+
+class Script:
+    """A model that makes the same calls whenever it is asked after the same conversation."""
+
+    def __init__(self, *, repeats_ids: bool) -> None:
+        self._repeats_ids = repeats_ids
+        self.turn = 0
+        """The turn that the model has just spoken; 0 where that is kept already."""
+
+    def reply(self, messages: list[Message]) -> AIMessage | str:
+        """The next turn."""
+        spoken = sum(isinstance(message, AIMessage) for message in messages)
+        self.turn = spoken + 1
+        if spoken == len(TURNS):
+            return "That was all."
+        first = sum(TURNS[:spoken]) + 1
+        offset = first if self._repeats_ids else 0
+        numbers = range(first, first + TURNS[spoken])
+        return AIMessage(
+            tool_calls=[{"id": f"call_{n - offset}", "name": kind_of(n), "args": {"n": n}} for n in numbers]
+        )
+
+
+# What the tools do
+
+
+class Hands:
+    """What the bodies of the tools do to the world, which is the ledger."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def do(self, n: int, ctx: ToolContext) -> str:
+        """Have an effect, and take a moment for it."""
+        self._begin(n, ctx)
+        time.sleep(n % 3 / 1000)
+        return self._end(n, ctx)
+
+    async def ado(self, n: int, ctx: ToolContext) -> str:
+        """``do``, awaited."""
+        self._begin(n, ctx)
+        await asyncio.sleep(n % 3 / 1000)
+        return self._end(n, ctx)
+
+    def find_out(self, call: DoubtfulCall) -> Happened | DidNotHappen:
+        """Whether the effect of a call happened before this process was started."""
+        is_done = self._ledger.has("effect", call.idempotency_key)
+        self._ledger.write("found out", key=call.idempotency_key, n=call.arguments["n"], is_done=is_done)
+        return Happened(f"{call.tool_name} {call.arguments['n']} done") if is_done else DidNotHappen()
+
+    async def afind_out(self, call: DoubtfulCall) -> Happened | DidNotHappen:
+        """``find_out``, awaited."""
+        return self.find_out(call)
+
+    def _begin(self, n: int, ctx: ToolContext) -> None:
+        self._ledger.write("begin", key=ctx.idempotency_key, n=n)
+        self._ledger.pass_by("mid-effect")
+
+    def _end(self, n: int, ctx: ToolContext) -> str:
+        self._ledger.write("effect", is_forced=True, key=ctx.idempotency_key, n=n)
+        self._ledger.pass_by("mid-effect")
+        return f"{ctx.tool_name} {n} done"
+
+
+def tools_of(hands: Hands) -> list[BaseTool]:
+    """One tool for each kind of call: what may not run twice, what may, and what can be found out."""
+
+    @tool
+    def charge(n: int, ctx: ToolContext) -> str:
+        """Have an effect that must not happen twice."""
+        return hands.do(n, ctx)
+
+    @tool
+    async def send(n: int, ctx: ToolContext) -> str:
+        """Have an effect that must not happen twice, awaited."""
+        return await hands.ado(n, ctx)
+
+    @tool
+    def bounce(n: int, ctx: ToolContext) -> str:
+        """Have an effect that must not happen twice, and fail after it."""
+        raise ValueError(hands.do(n, ctx))
+
+    @tool(idempotent=True)
+    def put(n: int, ctx: ToolContext) -> str:
+        """Have an effect that is the same when it happens twice."""
+        return hands.do(n, ctx)
+
+    @tool(idempotent=True, retry=RetryPolicy(initial_interval=0.001))
+    async def aput(n: int, ctx: ToolContext) -> str:
+        """Fail once, then have an effect that is the same when it happens twice."""
+        if ctx.attempt == 1:
+            raise ToolException("busy", retryable=True)
+        return await hands.ado(n, ctx)
+
+    @tool(read_only=True)
+    def look(n: int, ctx: ToolContext) -> str:
+        """Change nothing."""
+        return hands.do(n, ctx)
+
+    @tool(read_only=True)
+    async def peek(n: int, ctx: ToolContext) -> str:
+        """Change nothing, awaited."""
+        return await hands.ado(n, ctx)
+
+    @tool(reconcile=hands.find_out)
+    def book(n: int, ctx: ToolContext) -> str:
+        """Have an effect that must not happen twice, and can be found out."""
+        return hands.do(n, ctx)
+
+    @tool(reconcile=hands.afind_out)
+    async def transfer(n: int, ctx: ToolContext) -> str:
+        """Have an effect that must not happen twice, and can be found out, awaited."""
+        return await hands.ado(n, ctx)
+
+    return [charge, send, bounce, put, aput, look, peek, book, transfer]
+
+
+# What stands around the saver
+
+
+class Watch:
+    """Tells the ledger what a saver is asked to keep, and when it is kept."""
+
+    def __init__(self, ledger: Ledger, script: Script) -> None:
+        self._ledger = ledger
+        self._script = script
+
+    def over(self, saver: Checkpointer) -> Checkpointer:
+        """The same saver, watched: each method that writes, and its awaited twin."""
+        watched: Any = saver
+        watched.put, watched.aput = self._put(saver.put), self._aput(saver.aput)
+        watched.save_call, watched.asave_call = self._save(saver.save_call), self._asave(saver.asave_call)
+        return saver
+
+    def _put(self, put: Callable[..., None]) -> Callable[..., None]:
+        def watched(*given: Any, **named: Any) -> None:
+            turn = self._before_put()
+            put(*given, **named)
+            self._after_put(turn)
+
+        return watched
+
+    def _aput(self, put: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+        async def watched(*given: Any, **named: Any) -> None:
+            turn = self._before_put()
+            await put(*given, **named)
+            self._after_put(turn)
+
+        return watched
+
+    def _before_put(self) -> int:
+        turn, self._script.turn = self._script.turn, 0
+        self._ledger.pass_by("before intent" if turn else "between checkpoints")
+        return turn
+
+    def _after_put(self, turn: int) -> None:
+        self._ledger.write("kept", turn=turn)
+        self._ledger.pass_by("after intent" if turn else "between checkpoints")
+
+    def _save(self, save: Callable[..., bool]) -> Callable[..., bool]:
+        def watched(thread_id: str, row: CallRow, **named: Any) -> bool:
+            self._before_save(row)
+            return self._after_save(row, save(thread_id, row, **named))
+
+        return watched
+
+    def _asave(self, save: Callable[..., Awaitable[bool]]) -> Callable[..., Awaitable[bool]]:
+        async def watched(thread_id: str, row: CallRow, **named: Any) -> bool:
+            self._before_save(row)
+            return self._after_save(row, await save(thread_id, row, **named))
+
+        return watched
+
+    def _before_save(self, row: CallRow) -> None:
+        self._ledger.write("noting", key=row.key, state=row.state)
+        if row.state != "running":
+            self._ledger.pass_by("before done")
+
+    def _after_save(self, row: CallRow, is_kept: bool) -> bool:  # noqa: FBT001 - it is what the saver answered
+        if is_kept:
+            self._ledger.write("noted", key=row.key, state=row.state)
+            self._ledger.pass_by("after running" if row.state == "running" else "after done")
+        return is_kept
+
+
+# The program
+
+
+def run(order: Order) -> None:
+    """Begin the run of a thread, or go on with it, and tell the ledger how it ended."""
+    ledger, script = Ledger(order), Script(repeats_ids=order.repeats_ids)
+    with Watch(ledger, script).over(_opened(order)) as saver:
+        graph = _built(order, script, tools_of(Hands(ledger)), saver)
+        config: RunConfig = {"configurable": {"thread_id": order.thread_id}}
+        is_begun = graph.get_state(config).created_at is not None
+        given = None if is_begun else {"messages": [HumanMessage("Do it all.")]}
+        ledger.write("started", goes_on=is_begun)
+        if order.door == "sync":
+            reached = graph.invoke(given, config)
+        else:
+            reached = asyncio.run(graph.ainvoke(given, config))
+        ledger.write("over", **_told(order, reached["messages"]), next=list(graph.get_state(config).next))
+
+
+def _opened(order: Order) -> Checkpointer:
+    if order.store == "sqlite":
+        from surehand import SqliteSaver
+
+        return SqliteSaver(order.place, shared=order.is_shared, timeout=order.timeout)
+    from surehand import PostgresSaver
+
+    return PostgresSaver(order.place)
+
+
+def _built(order: Order, script: Script, tools: Sequence[BaseTool], saver: Checkpointer) -> CompiledGraph:
+    """An agent, or the graph that an agent is, made by hand."""
+    model = FunctionModel(script.reply)
+    if order.form == "agent":
+        return create_agent(model, list(tools), checkpointer=saver)
+
+    def think(state: dict[str, Any]) -> dict[str, Any]:
+        return {"messages": [model.invoke(state["messages"])]}
+
+    graph = StateGraph(MessagesState).add_node("model", think).add_node("tools", ToolNode(tools))
+    graph.add_edge(START, "model").add_conditional_edges("model", tools_condition).add_edge("tools", "model")
+    return graph.compile(saver)
+
+
+def _told(order: Order, messages: Sequence[Message]) -> dict[str, Any]:
+    """What is to be known of a transcript."""
+    return {
+        "messages": [_facts(order, message) for message in messages],
+        "problems": [str(problem) for problem in check_transcript(messages) if not _is_meant(order, problem)],
+    }
+
+
+def _is_meant(order: Order, problem: TranscriptProblem) -> bool:
+    return order.repeats_ids and problem.kind == "repeated"
+
+
+def _facts(order: Order, message: Message) -> dict[str, Any]:
+    facts: dict[str, Any] = {"type": message.type, "text": message.text}
+    if isinstance(message, AIMessage):
+        facts["calls"] = [_call(order, message, position) for position in range(len(message.tool_calls))]
+    if isinstance(message, ToolMessage):
+        outcome = message.outcome
+        facts |= {"id": message.tool_call_id, "status": message.status, "kind": None if outcome is None else outcome.kind}
+    return facts
+
+
+def _call(order: Order, message: AIMessage, position: int) -> dict[str, Any]:
+    call = message.tool_calls[position]
+    key = CallKey(
+        thread_id=order.thread_id,
+        message_id=str(message.id),
+        position=position,
+        call_id=call["id"],
+        tool=call["name"],
+        digest=digest_of(call["args"]),
+    )
+    return {"id": call["id"], "name": call["name"], "n": call["args"]["n"], "key": key.idempotency_key}
+
+
+# Taking orders
+
+
+def serve() -> None:
+    """Carry out orders, each in a process of its own, and tell their ids and how they ended."""
+    for line in sys.stdin:
+        asked = json.loads(line)
+        if "order" in asked:
+            answer = {"pid": _forked(Order(**asked["order"]))}
+        else:
+            _, status = os.waitpid(asked["wait"], 0)
+            answer = {"status": os.waitstatus_to_exitcode(status)}
+        print(json.dumps(answer), flush=True)
+
+
+def _forked(order: Order) -> int:
+    if order.store == "postgres":
+        import psycopg  # noqa: F401 - once, before it is needed in each process
+    pid = os.fork()
+    if pid:
+        return pid
+    status = 1
+    try:
+        errors = os.open(f"{order.ledger}.errors", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        os.dup2(errors, 2)
+        faulthandler.dump_traceback_later(_PATIENCE, exit=True)
+        run(order)
+        status = 0
+    except BaseException:  # whatever it is, it must not become an answer of the parent's
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(status)
+
+
+if __name__ == "__main__":
+    serve()
