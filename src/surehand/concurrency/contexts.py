@@ -11,6 +11,7 @@ import contextvars
 import inspect
 import types
 from collections.abc import Awaitable, Callable, Coroutine, Generator
+from functools import partial
 from typing import Any, Protocol, TypeVar, cast
 
 __all__ = ["Gate", "in_own_context", "paced"]
@@ -61,19 +62,18 @@ def paced(running: Awaitable[T], gate: Gate) -> Awaitable[T]:
 
 @types.coroutine
 def _held_back(coroutine: Coroutine[Any, Any, T], gate: Gate) -> Generator[Any, Any, T]:
-    take: Callable[[Any], Any] = coroutine.send
-    given: object = None
+    resume: Callable[[], Any] = partial(coroutine.send, None)
     while True:
         try:
-            waits_for = take(given)
+            waits_for = resume()
         except StopIteration as end:
             return cast("T", end.value)
         try:
             if gate.is_full:
                 yield from _room(gate, waits_for)
-            given, take = (yield waits_for), coroutine.send
+            resume = partial(coroutine.send, (yield waits_for))
         except BaseException as error:  # noqa: BLE001 - whatever is thrown in, a cancellation above all, is for the coroutine
-            given, take = error, coroutine.throw
+            resume = partial(coroutine.throw, error)
 
 
 def _room(gate: Gate, waits_for: object) -> Generator[Any, Any, None]:

@@ -95,7 +95,7 @@ class _Batches:
     async def take(self) -> list[Entry]:
         """The next ones; nothing at the end."""
         async with self._turn:
-            return await anext(self._batches, [])
+            return await anext(self._batches, list[Entry]())
 
     async def close(self) -> None:
         """End the stream."""

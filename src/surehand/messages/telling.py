@@ -6,7 +6,7 @@ import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, cast
 
 from surehand.control import Publisher, current_runtime
 from surehand.messages.ai import AIMessage, AIMessageChunk
@@ -67,7 +67,7 @@ async def telling(pieces: AsyncIterator[AIMessageChunk], reader: Publisher) -> A
 
 def tell(message: AIMessage, reader: Publisher) -> AIMessage:
     """Tell a reply that came as a whole, unless its pieces were told; the reply with the id that it is known by."""
-    known = with_id(message)
+    known = cast("AIMessage", with_id(message))
     reader("messages", known)
     return known
 

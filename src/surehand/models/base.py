@@ -150,7 +150,7 @@ class BaseChatModel(ABC):
 
     async def _told(self, request: ModelRequest, reader: Publisher) -> AIMessage:
         """The answer, told while it comes to whoever reads the messages of the graph around."""
-        if type(self)._pieces is BaseChatModel._pieces:  # noqa: SLF001 - whether it has pieces of its own
+        if not self._has_pieces():
             reply = _with_own_names(await self._answer(request), request)
             return tell(self._with_text_calls(reply, request), reader)
         reply = await told(self._own_pieces(request), reader)
@@ -197,6 +197,10 @@ class BaseChatModel(ABC):
     @abstractmethod
     async def _answer(self, request: ModelRequest) -> AIMessage:
         """The provider's reply to one request."""
+
+    def _has_pieces(self) -> bool:
+        """Whether the next reply comes in pieces; a model that cannot stream tells the whole of it at once."""
+        return type(self)._pieces is not BaseChatModel._pieces  # noqa: SLF001 - whether it has some of its own
 
     async def _pieces(self, request: ModelRequest) -> AsyncGenerator[AIMessageChunk, None]:
         """The reply in pieces; a model that cannot stream has one."""
