@@ -15,7 +15,7 @@ from surehand.concurrency import entered_by_sync_door, run_in_thread
 from surehand.concurrency.callbacks import run_with_callback
 from surehand.errors import OptionError
 from surehand.policy import text
-from surehand.shapes import is_a, is_object
+from surehand.shapes import is_a
 from surehand.tools import BaseTool, as_tools
 
 __all__ = ["NODE_HOOKS", "Hook", "HookName", "Stack", "read_stack"]
@@ -189,7 +189,7 @@ def _around_calls(item: Any) -> Iterator[Any]:
         if hook is not None:
             yield _AroundCalls(item, hook)
         return
-    written = [name for name in _OF_AGENTS if not is_object(item) and hasattr(item, name)]
+    written = [name for name in _OF_AGENTS if not isinstance(item, type) and hasattr(item, name)]
     if written:
         raise OptionError(
             option="middleware",
