@@ -175,6 +175,8 @@ async def perform(call: Call) -> Call:
     Raises:
         Interrupted: It asks.
     """
+    if call.turn.journal is None:
+        return _answered(await _performed(call))
     with in_journal(call) as entered:
         ended = _answered(await _performed(entered))
         await record(ended)

@@ -309,9 +309,6 @@ class ToolNode:
             store=request.store,
             context=request.context,
             thread_id=request.thread_id,
-            place=visit.place,
-            journal=self._journal_of(visit, message),
-            retries_failures=visit.retries_failures,
             messages_key=self.messages_key,
             max_concurrency=_least(self._max_concurrency, _width_of(request.config)),
             timeout=timeout_of(request.config),
@@ -320,22 +317,24 @@ class ToolNode:
             had=had(self._offers(visit), visit.messages),
             stream=None if runtime is None or "calls" not in runtime.wanted else runtime.publish,
         )
+        if self._journal is not None or runtime is not None:
+            self._open_journal(turn, visit)
         return calls_of(turn, calls)
 
-    def _journal_of(self, visit: Visit, message: AIMessage) -> CallJournal | None:
-        """Where the calls of a turn are recorded.
+    def _open_journal(self, turn: Turn, visit: Visit) -> None:
+        """Say where the calls of a turn are recorded.
 
         Raises:
             InputError: Nothing tells the turn from one of another conversation with the same words.
         """
         journal = visit.journal if self._journal is None else self._journal
-        if journal is not None and not visit.request.thread_id and message.id is None:
+        if journal is not None and not turn.thread_id and turn.message.id is None:
             raise InputError(
                 problem="A journal has to know which conversation the calls belong to",
-                value=message,
+                value=turn.message,
                 remedy="Name it: config={'configurable': {'thread_id': …}}; or give the AI message an id.",
             )
-        return journal
+        turn.journal, turn.place, turn.retries_failures = journal, visit.place, visit.retries_failures
 
     def __repr__(self) -> str:
         return f"ToolNode({'computed' if self._sets.fixed is None else ', '.join(self.tools_by_name)})"
