@@ -108,7 +108,8 @@ def working_on(name: str) -> Generator[None]:
     try:
         yield
     finally:
-        _own.reset(token)
+        with suppress(ValueError):  # a task that is thrown away is closed in a context that is not its own
+            _own.reset(token)
 
 
 def is_own(name: str) -> bool:

@@ -11,7 +11,7 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from threading import Lock
@@ -208,7 +208,8 @@ def use_scope(scope: InterruptScope | None) -> Generator[None, None, None]:
     try:
         yield
     finally:
-        _scope.reset(token)
+        with suppress(ValueError):  # a task that is thrown away is closed in a context that is not its own
+            _scope.reset(token)
 
 
 def set_scope(scope: InterruptScope | None) -> None:
