@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     )
     from surehand.events import CallPaused
     from surehand.graph import CompiledGraph, MessagesState, StateGraph, StateSnapshot
+    from surehand.integrations.postgres import PostgresSaver
     from surehand.interrupts import Decision, Interrupt, Interrupted, check_answer, interrupt, read_decision
     from surehand.messages import (
         REMOVE_ALL_MESSAGES,
@@ -192,6 +193,7 @@ __all__ = [
     "OptionError",
     "Outcome",
     "Passage",
+    "PostgresSaver",
     "ProcessDied",
     "RateLimit",
     "Reading",
@@ -274,6 +276,7 @@ _HOMES: Final = {
     ),
     "surehand.events": "CallPaused",
     "surehand.graph": "CompiledGraph MessagesState StateGraph StateSnapshot",
+    "surehand.integrations.postgres": "PostgresSaver",
     "surehand.interrupts": "Decision Interrupt Interrupted check_answer interrupt read_decision",
     "surehand.messages": (
         "AIMessage AIMessageChunk AnyMessage HumanMessage InvalidToolCall Message REMOVE_ALL_MESSAGES "
