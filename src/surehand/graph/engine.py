@@ -3,8 +3,8 @@
 A run is a chain of snapshots. Each step runs the tasks of one snapshot, all of them, and makes the next snapshot of
 what they asked for: updates are applied together, in the order of the nodes; then edges, branches and commands say what
 runs next. Nothing else changes: the one assignment in ``Run._next_step`` is where a run moves on, and where the run is
-kept, the snapshot is stored before. A step in which a task waits for an answer moves nothing: what its siblings asked for is
-kept beside the snapshot, and used when the step is taken up again.
+kept, the snapshot is stored before. A step in which a task waits for an answer moves nothing: what its siblings asked
+for is kept beside the snapshot, and used when the step is taken up again.
 
 There is one implementation, a coroutine per step. The synchronous door drives the same coroutine. A step of one
 synchronous node never waits, so that door runs it to its end without an event loop: the node stays in the caller's
@@ -163,7 +163,11 @@ class Run:
         if asked:
             return self._waiting(before, [question for part in asked for question in part.interrupts])
         updates = [part for part in done if isinstance(part, Update)]
-        after = await self._follow(before, updates, is_here=is_here)
+        try:
+            after = await self._follow(before, updates, is_here=is_here)
+        except BaseException:
+            await self._keep_alone(before, updates, is_here=is_here)
+            raise
         await self._keep(after, is_here=is_here)
         self.snapshot = after
         self._inner, self._known = {}, {}
@@ -185,6 +189,14 @@ class Run:
             return
         source, self._source = self._source, "step"
         await self._recorder.put(after, source=source, writes=self.writes, for_parent=self.for_parent, is_here=is_here)
+
+    async def _keep_alone(self, before: Snapshot, updates: Sequence[Update], *, is_here: bool) -> None:
+        """Keep what a lone task came to, where the step cannot end: where it may go on could not be decided."""
+        if self._recorder is None or len(before.tasks) > 1 or self._known:  # else it is kept already
+            return
+        for position, update in enumerate(updates):
+            self._known[position] = update
+            await self._recorder.put_update(position, update, is_here=is_here)
 
     def _can_stay_here(self) -> bool:
         """Whether no part of the next step has to wait for an event loop."""

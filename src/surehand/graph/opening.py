@@ -112,9 +112,8 @@ async def _resumed(
     plan: Plan, settings: Settings, recorder: Recorder, kept: Kept, given: object, *, is_here: bool
 ) -> Run:
     questions = recorder.keeping.questions
-    answers = {} if given is None else _answers(cast("Command", given), kept, now=questions.now())
     if not recorder.is_at_newest:
-        if answers:
+        if given is not None:
             raise InterruptError(
                 problem=f"The checkpoint {kept.row.id!r} is not the newest of its thread",
                 value=given,
@@ -122,6 +121,7 @@ async def _resumed(
             )
         await recorder.put(kept.snapshot, source="fork", is_here=is_here)
         return Run(plan, settings, kept.snapshot, recorder=recorder, source="step")
+    answers = {} if given is None else _answers(cast("Command", given), kept, now=questions.now())
     questions.asked.update({q.id: q for asked in kept.questions.values() for q in asked})
     questions.answers.update({**kept.answers, **answers})
     if kept.snapshot.tasks:

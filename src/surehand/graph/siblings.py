@@ -14,7 +14,6 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
-from surehand.concurrency import in_own_context
 from surehand.errors import NodeError, shown
 
 __all__ = ["Job", "run_together"]
@@ -50,11 +49,15 @@ async def run_together(jobs: Sequence[Job[T]], *, limit: int | None) -> list[T]:
 
 
 async def _alone(job: Job[T]) -> T:
-    """The result of a job that has no siblings: it needs no task, only a context of its own."""
+    """The result of a job that has no siblings.
+
+    It has a task of its own all the same: before Python 3.13, a task group that fails leaves its task marked as
+    cancelled, and what a node does with its task groups must not be taken for the end of the run.
+    """
     task = cast("asyncio.Task[Any]", asyncio.current_task())
     before = task.cancelling()
     try:
-        result = await in_own_context(job.run())
+        result = await asyncio.get_running_loop().create_task(job.run())
     except asyncio.CancelledError as error:
         if task.cancelling() > before:
             raise

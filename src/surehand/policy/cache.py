@@ -31,4 +31,4 @@ class CachePolicy:
         seconds_or_none("ttl", self.ttl)
         count("max_results", self.max_results)
         if self.key is not None:
-            check_plain_function("key", self.key)
+            check_plain_function("key", self.key, expected="a function of what the node is given, or None")
