@@ -14,7 +14,7 @@ from surehand.graph.engine import Run, beginning, begun_with
 from surehand.graph.plan import Plan
 from surehand.graph.saving import Keeping, Kept, Recorder
 from surehand.graph.tasks import Settings
-from surehand.interrupts import Answer, Interrupt
+from surehand.interrupts import Answer, Interrupt, check_answer
 from surehand.policy import UNSET
 
 __all__ = ["open_inside", "open_run"]
@@ -138,6 +138,8 @@ def _answers(command: Command, kept: Kept, *, now: float) -> dict[str, Answer]:
             remedy="Pass Command(resume=…); update_state changes the state.",
         )
     by_id = _by_id(command.resume, {question.id: question for question in kept.open})
+    for question, answer in by_id:
+        check_answer(question, answer)
     return {question.id: Answer(value=answer, given_at=now) for question, answer in by_id}
 
 
