@@ -70,6 +70,11 @@ class SqliteSaver(CommittedSaver[sqlite3.Connection]):
             self.close()
             raise
 
+    @property
+    def path(self) -> str:
+        """The path of the file, absolute and without symbolic links."""
+        return self._lease.path
+
     def close(self) -> None:
         """Let go of the file; it can then no longer be used. Closing twice does nothing."""
         self._is_closed = True
