@@ -12,7 +12,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from surehand import ToolException
+from surehand import ToolContext, ToolException, interrupt
 from surehand.concurrency.child import send_heartbeat, send_progress
 
 
@@ -115,3 +115,13 @@ def leaving_threads() -> str:
     """Ends while a thread that is no daemon hangs."""
     threading.Thread(target=time.sleep, args=(30,)).start()
     return "done"
+
+
+def ask_apart() -> str:
+    """Ask."""
+    return str(interrupt("Sure?"))
+
+
+def ask_apart_by_context(ctx: ToolContext) -> str:
+    """Ask by the context."""
+    return str(ctx.interrupt("Sure?"))

@@ -29,6 +29,7 @@ async def run_apart(call: Call, attempt: int, signs: Signs, watch: Watch | None)
     """What the tool's function returns, run in a process of its own; the time starts when the function does.
 
     Raises:
+        InterruptError: The function asked.
         ToolDefinitionError: Something that the function is given cannot be pickled.
         BaseException: What the function raises, or how its process ended; see ``run_in_process``.
     """
@@ -48,7 +49,14 @@ async def run_apart(call: Call, attempt: int, signs: Signs, watch: Watch | None)
                 signs.beat()
 
     on_start = None if watch is None else watch.start
-    return await run_in_process(tool.target, args, kwargs, on_start=on_start, on_message=hear, max_items=MAX_ITEMS)
+    try:
+        return await run_in_process(tool.target, args, kwargs, on_start=on_start, on_message=hear, max_items=MAX_ITEMS)
+    except InterruptError as error:
+        raise InterruptError(
+            problem="A tool in a process of its own cannot ask",
+            value=error.value,
+            remedy="Leave isolation='process' out, or have the call approved before it runs (requires_approval=True).",
+        ) from error
 
 
 def _as_given(*args: Any, **kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -63,17 +71,7 @@ def _sendable(call: Call, value: Any) -> Any:
     carried = {name: _carried(call, name, getattr(value, name)) for name in _CARRIED}
     if value.deadline is not None:
         carried["deadline"] = _FromNow(value.deadline - time.monotonic())
-    return replace(
-        value, on_progress=send_progress, on_heartbeat=send_heartbeat, on_interrupt=_refuse_to_ask, **carried
-    )
-
-
-def _refuse_to_ask(value: Any, **_: object) -> NoReturn:
-    raise InterruptError(
-        problem="A tool in a process of its own cannot ask",
-        value=value,
-        remedy="Leave isolation='process' out, or have the call approved before it runs (requires_approval).",
-    )
+    return replace(value, on_progress=send_progress, on_heartbeat=send_heartbeat, on_interrupt=None, **carried)
 
 
 class _FromNow:
