@@ -11,6 +11,7 @@ import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, cast
 
 from surehand.checkpoints import ChannelRow, Checkpointer, CheckpointRow, LoadedCheckpoint, WriteRow
@@ -65,6 +66,8 @@ class Kept(NamedTuple):
     questions: dict[int, tuple[Interrupt, ...]]
     """Of the next tasks, by position: what those that wait for answers asked."""
     answers: dict[str, Answer]
+    created_at: str
+    """When it was put, in ISO 8601, UTC."""
     runs: int
     """How often somebody went on from here."""
 
@@ -284,7 +287,7 @@ class _Reader:
                 thread_id=self._keeping.thread_id,
                 where=f"{self._where}, {error.where}" if error.where else self._where,
             ) from error
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError) as error:  # OSError: of times
             raise self._damaged(f"a part of it is missing or of the wrong kind ({error!r})") from error
 
     def _read(self) -> Kept:
@@ -319,6 +322,7 @@ class _Reader:
             updates={int(w.task): self._update(w.text) for w in self._loaded.writes if w.kind == _UPDATE},
             questions={int(w.task): self._questions(w.text) for w in self._loaded.writes if w.kind == _QUESTIONS},
             answers={w.task: self._answer(w.text) for w in self._loaded.writes if w.kind == _ANSWER},
+            created_at=datetime.fromtimestamp(row.created_at, UTC).isoformat(),
             runs=sum(w.kind == _RUN for w in self._loaded.writes),
         )
 

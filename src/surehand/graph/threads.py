@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 from surehand.checkpoints import CheckpointRow
@@ -146,7 +145,7 @@ def _seen(plan: Plan, kept: Kept) -> StateSnapshot:
         next=tuple(task.node for task in snapshot.tasks),
         config=_named(row.thread_id, row.id),
         metadata={"source": kept.source, "step": snapshot.step, "ran": list(snapshot.ran)},
-        created_at=datetime.fromtimestamp(row.created_at, UTC).isoformat(),
+        created_at=kept.created_at,
         parent_config=None if row.parent is None else _named(row.thread_id, row.parent),
         tasks=tuple(
             StateTask(name=task.node, is_done=position in kept.updates, interrupts=kept.questions.get(position, ()))
