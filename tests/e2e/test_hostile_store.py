@@ -1,4 +1,4 @@
-"""A file whose rows were edited by hand: who reads it is told what is wrong and where, and nothing of it is executed."""
+"""A file whose rows were edited by hand: readers are told what is wrong and where, and nothing of it is executed."""
 
 from __future__ import annotations
 
