@@ -11,7 +11,7 @@ import logging
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -19,12 +19,14 @@ import pytest
 
 from surehand import (
     AIMessage,
+    CheckpointError,
     CircuitBreaker,
     Command,
     HumanMessage,
     InMemoryStore,
     Limits,
     MemoryJournal,
+    MemorySaver,
     NoProgress,
     RateLimit,
     ResultShelf,
@@ -37,6 +39,7 @@ from surehand import (
     create_agent,
     tool,
 )
+from surehand.agent import AgentState, before_model
 from surehand.concurrency import SYSTEM_CLOCK
 from surehand.policy import DEFAULT_OPTIONS
 from surehand.testing import FakeClock, ScriptedModel
@@ -702,6 +705,49 @@ def reads_on(shelf: ResultShelf | None) -> bool:
     return "read_tool_result" in model.requests[1].tool_names
 
 
+def end_of_answer(**options: Any) -> object:
+    """How a run ends whose model answers in JSON."""
+    return create_agent(ScriptedModel(['{"x": 1}']), **options).invoke("go")["end_reason"]
+
+
+def steps(**options: Any) -> list[str]:
+    """The steps of an agent's run up to its end, or to where it stops."""
+    model = ScriptedModel([calls("echo"), AIMessage("done")])
+    agent = create_agent(model, [echo], **options)
+    return [name for step in agent.stream("go", {"configurable": {"thread_id": "t"}}) for name in step]
+
+
+def again_in_thread(checkpointer: MemorySaver | None) -> int:
+    """How many messages there are after a second input in the same thread."""
+    agent = create_agent(ScriptedModel(["a", "b"]), checkpointer=checkpointer)
+    results = [agent.invoke("go", {"configurable": {"thread_id": "t"}}) for _ in range(2)]
+    return len(results[1]["messages"])
+
+
+class Kept(AgentState, total=False):
+    """A state with a value of any type."""
+
+    place: Any
+
+
+def keeps_place(*types: type) -> bool:
+    """Whether a value whose type no annotation names can be kept."""
+    hook = before_model(lambda state, runtime: {"place": Place(1)}, name="hook", state_schema=Kept)
+    agent = create_agent(ScriptedModel(["a"]), checkpointer=MemorySaver(), middleware=[hook], types=types)
+    try:
+        agent.invoke("go", {"configurable": {"thread_id": "t"}})
+    except CheckpointError:
+        return False
+    return True
+
+
+@dataclass
+class Place:
+    """A value of a type of the host's."""
+
+    number: int
+
+
 OF_AN_AGENT: Final[dict[str, Callable[[], tuple[object, object]]]] = {
     "tools": lambda: (asked_how(tools=[echo, oops]), asked_how()),
     "system_prompt": lambda: (asked_how(system_prompt="Be brief."), asked_how()),
@@ -709,6 +755,12 @@ OF_AN_AGENT: Final[dict[str, Callable[[], tuple[object, object]]]] = {
     "tool_choice": lambda: (asked_how(tool_choice="required"), asked_how()),
     "limits": lambda: (asked_how(limits=Limits(turns=1)), asked_how()),
     "shelf": lambda: (reads_on(ResultShelf()), reads_on(None)),
+    "middleware": lambda: (steps(middleware=[before_model(lambda state, runtime: None, name="look")]), steps()),
+    "response_format": lambda: (end_of_answer(response_format={"title": "Answer"}), end_of_answer()),
+    "checkpointer": lambda: (again_in_thread(MemorySaver()), again_in_thread(None)),
+    "types": lambda: (keeps_place(Place), keeps_place()),
+    "interrupt_before": lambda: (steps(checkpointer=MemorySaver(), interrupt_before=["tools"]), steps()),
+    "interrupt_after": lambda: (steps(checkpointer=MemorySaver(), interrupt_after=["model"]), steps()),
     "name": lambda: (
         create_agent(ScriptedModel([]), name="clerk").plan.name,
         create_agent(ScriptedModel([])).plan.name,
@@ -780,7 +832,12 @@ def test_every_option_there_is_stands_in_the_table() -> None:
     node = set(inspect.signature(ToolNode.__init__).parameters) - {"self", "tools", "handle_tool_errors", "options"}
     assert set(OF_A_NODE) == node
     agent = set(inspect.signature(create_agent).parameters) - {"model"}
-    assert set(OF_AN_AGENT) == agent - set(OF_A_NODE) - {"handle_tool_errors"} | {"limits", "shelf", "name"}
+    assert set(OF_AN_AGENT) == agent - set(OF_A_NODE) - {"handle_tool_errors"} | {
+        "limits",
+        "middleware",
+        "shelf",
+        "name",
+    }
     assert set(OF_A_TOOL) == {field.name for field in fields(ToolOptions)}
     for effects, policy_type in (
         (OF_RETRY, RetryPolicy),
