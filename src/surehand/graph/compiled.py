@@ -10,7 +10,7 @@ from surehand.checkpoints.codec import Codec
 from surehand.concurrency import finish_without_loop, run_sync
 from surehand.control import RunConfig, is_command
 from surehand.errors import OptionError
-from surehand.graph.drawing import draw_mermaid
+from surehand.graph.drawing import draw_ascii, draw_mermaid, draw_png, draw_svg, svg_for_notebook
 from surehand.graph.engine import Run, drive, drive_here
 from surehand.graph.modes import StreamMode, read_modes
 from surehand.graph.opening import open_inside, open_run
@@ -121,9 +121,42 @@ class CompiledGraph:
         start = partial(self._open, input, config, context=context)
         return astream_of(start, read_modes(stream_mode, subgraphs=subgraphs), self._reached)
 
-    def draw_mermaid(self) -> str:
-        """The graph as a Mermaid flowchart; dotted arrows are decided while it runs."""
-        return draw_mermaid(self._plan)
+    def draw_mermaid(self, *, xray: bool | int = False) -> str:
+        """The graph as a Mermaid flowchart; dotted arrows are decided while it runs.
+
+        Args:
+            xray: Whether nodes that are graphs are opened; a number: how many levels of them.
+        """
+        return draw_mermaid(self._plan, xray=xray)
+
+    def draw_ascii(self, *, xray: bool | int = False, max_width: int | None = 120) -> str:
+        """The graph in boxes and lines of plain text.
+
+        Args:
+            xray: As for ``draw_mermaid``.
+            max_width: Columns; a graph that is wider is told as a list of what follows what. None for no limit.
+        """
+        return draw_ascii(self._plan, xray=xray, max_width=max_width)
+
+    def draw_svg(self, *, xray: bool | int = False) -> str:
+        """The graph as an SVG picture, which needs nothing but itself and suits light and dark pages."""
+        return draw_svg(self._plan, xray=xray)
+
+    def draw_png(self, *, xray: bool | int = False, scale: float = 2.0) -> bytes:
+        """The SVG picture as PNG, made here, without a network.
+
+        Args:
+            xray: As for ``draw_mermaid``.
+            scale: Pixels to a pixel of the SVG.
+
+        Raises:
+            MissingExtraError: The ``draw`` extra is not installed.
+        """
+        return draw_png(self._plan, xray=xray, scale=scale)
+
+    def _repr_svg_(self) -> str | None:
+        """What a notebook shows; nothing for a graph that takes long to draw and that nobody could read."""
+        return svg_for_notebook(self._plan)
 
     def __repr__(self) -> str:
         return f"CompiledGraph({self.name!r}, nodes=[{', '.join(self._plan.nodes)}])"
