@@ -12,31 +12,27 @@ import faulthandler
 import json
 import os
 import sys
-import time
 import traceback
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
+import surehand
 from support.kill_orders import TURNS, Ledger, Order, kind_of
+from support.kill_tools import tools_of
 from surehand import (
     START,
     AIMessage,
-    DidNotHappen,
-    DoubtfulCall,
-    Happened,
+    CheckpointConflict,
     HumanMessage,
     Message,
     MessagesState,
-    RetryPolicy,
+    SqliteSaver,
     StateGraph,
-    ToolContext,
-    ToolException,
     ToolMessage,
     ToolNode,
     TranscriptProblem,
     check_transcript,
     create_agent,
-    tool,
     tools_condition,
 )
 from surehand.calls import CallKey
@@ -57,7 +53,8 @@ _PATIENCE: Final = 40
 class Script:
     """A model that makes the same calls whenever it is asked after the same conversation."""
 
-    def __init__(self, *, repeats_ids: bool) -> None:
+    def __init__(self, ledger: Ledger, *, repeats_ids: bool) -> None:
+        self._ledger = ledger
         self._repeats_ids = repeats_ids
         self.turn = 0
         """The turn that the model has just spoken; 0 where that is kept already."""
@@ -66,6 +63,7 @@ class Script:
         """The next turn."""
         spoken = sum(isinstance(message, AIMessage) for message in messages)
         self.turn = spoken + 1
+        self._ledger.write("said", turn=self.turn)
         if spoken == len(TURNS):
             return "That was all."
         first = sum(TURNS[:spoken]) + 1
@@ -74,100 +72,6 @@ class Script:
         return AIMessage(
             tool_calls=[{"id": f"call_{n - offset}", "name": kind_of(n), "args": {"n": n}} for n in numbers]
         )
-
-
-# What the tools do
-
-
-class Hands:
-    """What the bodies of the tools do to the world, which is the ledger."""
-
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-
-    def do(self, n: int, ctx: ToolContext) -> str:
-        """Have an effect, and take a moment for it."""
-        self._begin(n, ctx)
-        time.sleep(n % 3 / 1000)
-        return self._end(n, ctx)
-
-    async def ado(self, n: int, ctx: ToolContext) -> str:
-        """``do``, awaited."""
-        self._begin(n, ctx)
-        await asyncio.sleep(n % 3 / 1000)
-        return self._end(n, ctx)
-
-    def find_out(self, call: DoubtfulCall) -> Happened | DidNotHappen:
-        """Whether the effect of a call happened before this process was started."""
-        is_done = self._ledger.has("effect", call.idempotency_key)
-        self._ledger.write("found out", key=call.idempotency_key, n=call.arguments["n"], is_done=is_done)
-        return Happened(f"{call.tool_name} {call.arguments['n']} done") if is_done else DidNotHappen()
-
-    async def afind_out(self, call: DoubtfulCall) -> Happened | DidNotHappen:
-        """``find_out``, awaited."""
-        return self.find_out(call)
-
-    def _begin(self, n: int, ctx: ToolContext) -> None:
-        self._ledger.write("begin", key=ctx.idempotency_key, n=n)
-        self._ledger.pass_by("mid-effect")
-
-    def _end(self, n: int, ctx: ToolContext) -> str:
-        self._ledger.write("effect", is_forced=True, key=ctx.idempotency_key, n=n)
-        self._ledger.pass_by("mid-effect")
-        return f"{ctx.tool_name} {n} done"
-
-
-def tools_of(hands: Hands) -> list[BaseTool]:
-    """One tool for each kind of call: what may not run twice, what may, and what can be found out."""
-
-    @tool
-    def charge(n: int, ctx: ToolContext) -> str:
-        """Have an effect that must not happen twice."""
-        return hands.do(n, ctx)
-
-    @tool
-    async def send(n: int, ctx: ToolContext) -> str:
-        """Have an effect that must not happen twice, awaited."""
-        return await hands.ado(n, ctx)
-
-    @tool
-    def bounce(n: int, ctx: ToolContext) -> str:
-        """Have an effect that must not happen twice, and fail after it."""
-        raise ValueError(hands.do(n, ctx))
-
-    @tool(idempotent=True)
-    def put(n: int, ctx: ToolContext) -> str:
-        """Have an effect that is the same when it happens twice."""
-        return hands.do(n, ctx)
-
-    @tool(idempotent=True, retry=RetryPolicy(initial_interval=0.001))
-    async def aput(n: int, ctx: ToolContext) -> str:
-        """Fail once, then have an effect that is the same when it happens twice."""
-        if ctx.attempt == 1:
-            raise ToolException("busy", retryable=True)
-        return await hands.ado(n, ctx)
-
-    @tool(read_only=True)
-    def look(n: int, ctx: ToolContext) -> str:
-        """Change nothing."""
-        return hands.do(n, ctx)
-
-    @tool(read_only=True)
-    async def peek(n: int, ctx: ToolContext) -> str:
-        """Change nothing, awaited."""
-        return await hands.ado(n, ctx)
-
-    @tool(reconcile=hands.find_out)
-    def book(n: int, ctx: ToolContext) -> str:
-        """Have an effect that must not happen twice, and can be found out."""
-        return hands.do(n, ctx)
-
-    @tool(reconcile=hands.afind_out)
-    async def transfer(n: int, ctx: ToolContext) -> str:
-        """Have an effect that must not happen twice, and can be found out, awaited."""
-        return await hands.ado(n, ctx)
-
-    return [charge, send, bounce, put, aput, look, peek, book, transfer]
 
 
 # What stands around the saver
@@ -243,28 +147,31 @@ class Watch:
 
 def run(order: Order) -> None:
     """Begin the run of a thread, or go on with it, and tell the ledger how it ended."""
-    ledger, script = Ledger(order), Script(repeats_ids=order.repeats_ids)
+    ledger = Ledger(order)
+    script = Script(ledger, repeats_ids=order.repeats_ids)
     with Watch(ledger, script).over(_opened(order)) as saver:
-        graph = _built(order, script, tools_of(Hands(ledger)), saver)
+        graph = _built(order, script, tools_of(ledger), saver)
         config: RunConfig = {"configurable": {"thread_id": order.thread_id}}
         is_begun = graph.get_state(config).created_at is not None
         given = None if is_begun else {"messages": [HumanMessage("Do it all.")]}
         ledger.write("started", goes_on=is_begun)
-        if order.door == "sync":
-            reached = graph.invoke(given, config)
-        else:
-            reached = asyncio.run(graph.ainvoke(given, config))
+        try:
+            reached = graph.invoke(given, config) if order.door == "sync" else asyncio.run(graph.ainvoke(given, config))
+        except CheckpointConflict as error:  # another process has gone on with the thread
+            ledger.write("lost", text=str(error))
+            return
         ledger.write("over", **_told(order, reached["messages"]), next=list(graph.get_state(config).next))
 
 
 def _opened(order: Order) -> Checkpointer:
     if order.store == "sqlite":
-        from surehand import SqliteSaver
-
         return SqliteSaver(order.place, shared=order.is_shared, timeout=order.timeout)
-    from surehand import PostgresSaver
+    return _in_postgres()(order.place)
 
-    return PostgresSaver(order.place)
+
+def _in_postgres() -> Callable[[str], Checkpointer]:
+    """Not imported above: it takes its time, and a package that not everybody has."""
+    return surehand.PostgresSaver
 
 
 def _built(order: Order, script: Script, tools: Sequence[BaseTool], saver: Checkpointer) -> CompiledGraph:
@@ -299,7 +206,11 @@ def _facts(order: Order, message: Message) -> dict[str, Any]:
         facts["calls"] = [_call(order, message, position) for position in range(len(message.tool_calls))]
     if isinstance(message, ToolMessage):
         outcome = message.outcome
-        facts |= {"id": message.tool_call_id, "status": message.status, "kind": None if outcome is None else outcome.kind}
+        facts |= {
+            "id": message.tool_call_id,
+            "status": message.status,
+            "kind": None if outcome is None else outcome.kind,
+        }
     return facts
 
 
@@ -328,12 +239,13 @@ def serve() -> None:
         else:
             _, status = os.waitpid(asked["wait"], 0)
             answer = {"status": os.waitstatus_to_exitcode(status)}
-        print(json.dumps(answer), flush=True)
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
 
 
 def _forked(order: Order) -> int:
     if order.store == "postgres":
-        import psycopg  # noqa: F401 - once, before it is needed in each process
+        _in_postgres()  # once, before it is needed in each process
     pid = os.fork()
     if pid:
         return pid
@@ -344,7 +256,7 @@ def _forked(order: Order) -> int:
         faulthandler.dump_traceback_later(_PATIENCE, exit=True)
         run(order)
         status = 0
-    except BaseException:  # whatever it is, it must not become an answer of the parent's
+    except BaseException:  # noqa: BLE001 - whatever it is, it must not become an answer of the parent's
         traceback.print_exc()
     finally:
         sys.stderr.flush()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -29,8 +29,9 @@ class _Call:
     key: str
     answer: Entry
     entries: list[Entry]
-    dead: Collection[int]
-    """The processes that did not come to their end."""
+    dead: frozenset[int]
+    """The processes that did not come to the run's end."""
+    are_together: bool
 
     @property
     def kind(self) -> str:
@@ -38,7 +39,7 @@ class _Call:
 
     @property
     def is_in_doubt(self) -> bool:
-        return self.answer["kind"] == "unknown_outcome"
+        return bool(self.answer["kind"] == "unknown_outcome")
 
     def count(self, mark: str) -> int:
         """How many lines say so of it."""
@@ -49,14 +50,13 @@ class _Call:
         return any(entry["pid"] == pid and entry["mark"] == mark and entry["state"] in states for entry in self.entries)
 
 
-def complaints(ledger: Path, *, dead: Collection[int], are_together: bool = False) -> list[str]:
+def complaints(ledger: Path, *, are_together: bool = False) -> list[str]:
     """Everything that is wrong; empty for a run that was gone on with as it should be.
 
     Args:
         ledger: The ledger of all processes that worked on the thread.
-        dead: The processes that did not come to their end.
-        are_together: Whether some of them lived at the same time: then, whoever asks whether an effect happened may be
-            told that it did not, right before it does.
+        are_together: Whether some of them lived at the same time: then, one may be in doubt about what another is
+            doing, and be told that it did not happen right before it does.
     """
     written: list[Entry] = list(entries(ledger))
     last = next((entry for entry in reversed(written) if entry["mark"] == "over"), None)
@@ -65,8 +65,8 @@ def complaints(ledger: Path, *, dead: Collection[int], are_together: bool = Fals
     found = list(_in_transcript(last))
     if found:  # what follows pairs calls with their answers
         return found
-    for call in _calls(written, last["messages"], dead):
-        wrong = [*_in_record(call, written), *_in_effects(call, are_together=are_together), *_in_answer(call)]
+    for call in _calls(written, last["messages"], are_together=are_together):
+        wrong = [*_in_record(call, written), *_in_effects(call), *_in_answer(call)]
         found += [f"call {call.n}, {call.kind}: {problem}" for problem in wrong]
     return found
 
@@ -90,39 +90,46 @@ def _in_transcript(last: Entry) -> Iterator[str]:
         yield f"the answers are to {answered}"
 
 
-def _calls(written: list[Entry], messages: list[Entry], dead: Collection[int]) -> Iterator[_Call]:
+def _calls(written: list[Entry], messages: list[Entry], *, are_together: bool) -> Iterator[_Call]:
+    pids = {entry["pid"] for entry in written}
+    dead = frozenset(pids - {entry["pid"] for entry in written if entry["mark"] == "over"})
     called = [call for message in messages if message["type"] == "ai" for call in message["calls"]]
     answers = [message for message in messages if message["type"] == "tool"]
     for call, answer in zip(called, answers, strict=True):
         own = [entry for entry in written if entry.get("key") == call["key"] or entry.get("n") == call["n"]]
-        yield _Call(n=call["n"], key=call["key"], answer=answer, entries=own, dead=dead)
+        yield _Call(n=call["n"], key=call["key"], answer=answer, entries=own, dead=dead, are_together=are_together)
 
 
 def _in_record(call: _Call, written: list[Entry]) -> Iterator[str]:
     """Is it noted before it runs, under one key, and left alone once it is noted to have ended?"""
     if keys := {entry["key"] for entry in call.entries} - {call.key}:
         yield f"it had other keys than {call.key}: {sorted(keys)}"
-    kept, noted, is_ended = False, set[int](), False
+    said, noted, is_ended = set[int](), set[int](), False
     for entry in written:
-        kept = kept or (entry["mark"] == "kept" and entry["turn"] == turn_of(call.n))
-        if entry.get("key") != call.key:
-            continue
-        if entry["mark"] == "noted":
-            noted |= {entry["pid"]}
-            is_ended = is_ended or entry["state"] != "running"
-        if entry["mark"] == "begin" and not kept:
-            yield "its body began before the model's turn was kept"
-        if entry["mark"] == "begin" and entry["pid"] not in noted:
-            yield "its body began before it was noted"
-        if entry["mark"] == "begin" and is_ended:
-            yield "its body began after it was noted to have ended"
+        match entry["mark"], entry["pid"]:
+            case "said", pid if entry["turn"] == turn_of(call.n):
+                said.add(pid)
+            case "kept", pid if entry["turn"] == turn_of(call.n):
+                said.discard(pid)
+            case "noted", pid if entry["key"] == call.key:
+                noted.add(pid)
+                is_ended = entry["state"] != "running"
+            case "begin", pid if entry["key"] == call.key:
+                if pid in said:
+                    yield "its body began before the model's turn was kept"
+                if pid not in noted:
+                    yield "its body began before it was noted"
+                if is_ended:
+                    yield "its body began after it was noted to have ended"
+            case _:
+                pass
 
 
-def _in_effects(call: _Call, *, are_together: bool) -> Iterator[str]:
+def _in_effects(call: _Call) -> Iterator[str]:
     begun, effects = call.count("begin"), call.count("effect")
     if call.kind in _ONCE and begun > 1:
         yield f"its body began {begun} times"
-    if call.kind not in _TWICE and effects > 1 and not (are_together and call.kind in _FOUND_OUT):
+    if call.kind not in _TWICE and effects > 1 and not (call.are_together and call.kind in _FOUND_OUT):
         yield f"its effect happened {effects} times"
     if not effects and not call.is_in_doubt:
         yield "it was answered, and its effect did not happen"
@@ -145,7 +152,8 @@ def _in_answer(call: _Call) -> Iterator[str]:
 
 
 def _may_be_in_doubt(call: _Call, pid: int) -> bool:
-    return call.was_noted(pid, "noting", "running") and not call.was_noted(pid, "noted", "done", "failed")
+    has_ended = call.was_noted(pid, "noted", "done", "failed")
+    return call.was_noted(pid, "noting", "running") and (call.are_together or not has_ended)
 
 
 def _must_be_in_doubt(call: _Call, pid: int) -> bool:

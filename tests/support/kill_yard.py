@@ -10,15 +10,15 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
-from support.kill_orders import POINTS, VISITS, Order, Point
+from support.kill_orders import POINTS, VISITS, Order, Point, entries
 from support.kill_verdict import complaints
 from support.pages import ROOT
 
-__all__ = ["Round", "Yard", "play", "play_in_time"]
+__all__ = ["Yard", "play", "play_in_time", "play_in_turns", "play_together"]
 
 KILLED: Final = -signal.SIGKILL
 _MOST_KILLS: Final = 4
@@ -67,34 +67,38 @@ class Round:
     yard: Yard
     order: Order
     seed: str
-    dead: list[int] = field(default_factory=list[int])
-    """The processes that were killed."""
+    kills: int = 0
+
+    def start(self, **changes: Any) -> int:
+        """Start the program; its process id."""
+        return self.yard.start(replace(self.order, **changes))
+
+    def wait(self, pid: int) -> bool:
+        """Wait for the end of a program; whether it came to it by itself."""
+        status = self.yard.wait(pid)
+        assert status in (0, KILLED), f"The program failed with {status}. {self}\n{self.errors()}"
+        self.kills += status == KILLED
+        return status == 0
 
     def run(self, **changes: Any) -> bool:
         """Run the program until it ends, or is killed; whether it ended."""
-        return self.ended(self.yard.start(replace(self.order, **changes)))
+        return self.wait(self.start(**changes))
 
     def run_for(self, seconds: float) -> bool:
         """Run the program, and kill it after so many seconds; whether it ended before."""
-        pid = self.yard.start(self.order)
+        pid = self.start()
         time.sleep(seconds)
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-        return self.ended(pid)
-
-    def ended(self, pid: int) -> bool:
-        """Wait for the end of a program; whether it came to it by itself."""
-        status = self.yard.wait(pid)
-        if status == KILLED:
-            self.dead.append(pid)
-            return False
-        assert status == 0, f"The program failed with {status}. {self}\n{self.errors()}"
-        return True
+        kill(pid)
+        return self.wait(pid)
 
     def check(self, *, are_together: bool = False) -> None:
         """Check that the run was gone on with as it should be."""
-        found = complaints(Path(self.order.ledger), dead=self.dead, are_together=are_together)
+        found = complaints(Path(self.order.ledger), are_together=are_together)
         assert not found, "\n".join([f"{self}", *found])
+
+    def says(self, mark: str) -> bool:
+        """Whether the ledger has such a line."""
+        return any(entry["mark"] == mark for entry in entries(Path(self.order.ledger)))
 
     def errors(self) -> str:
         """What the programs wrote to their standard error."""
@@ -102,18 +106,23 @@ class Round:
         return file.read_text(encoding="utf-8") if file.exists() else ""
 
     def __str__(self) -> str:
-        return f"Seed {self.seed!r}: {self.order.form} by the {self.order.door} door, ledger {self.order.ledger}."
+        return f"Seed {self.seed!r}: {self.order}."
 
 
-def play(yard: Yard, order: Order, point: Point, seed: str) -> Round:
+def kill(pid: int) -> None:
+    """Kill a process, unless it has ended."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def play(yard: Yard, order: Order, point: Point, seed: str) -> None:
     """Kill a run at a point, at times that the seed says, and perhaps again elsewhere, until it ends."""
-    chance = random.Random(seed)  # noqa: S311 - it has to be repeatable, and guards nothing
-    now = Round(yard=yard, order=_drawn(order, chance), seed=seed)
+    now, chance = _drawn(yard, order, seed)
+    now.order = replace(now.order, is_shared=chance.choice([False, True]))
     assert not now.run(point=point, visit=chance.randint(1, VISITS[point])), f"It was not killed. {now}"
-    while not now.run(**_again(chance, len(now.dead))):
+    while not now.run(**_again(chance, now.kills)):
         pass
     now.check()
-    return now
 
 
 def _again(chance: random.Random, kills: int) -> dict[str, Any]:
@@ -124,22 +133,51 @@ def _again(chance: random.Random, kills: int) -> dict[str, Any]:
     return {"point": point, "visit": chance.randint(1, VISITS[point])}
 
 
-def play_in_time(yard: Yard, order: Order, seed: str, *, takes: float) -> Round:
+def play_in_time(yard: Yard, order: Order, seed: str, *, takes: float) -> None:
     """Kill a run at any time of the seconds that it takes, and perhaps again, until it ends."""
-    chance = random.Random(seed)  # noqa: S311 - as above
-    now = Round(yard=yard, order=_drawn(order, chance), seed=seed)
-    is_over = False
-    while not is_over:
-        is_over = now.run() if len(now.dead) >= _MOST_KILLS else now.run_for(chance.uniform(0, takes))
+    now, chance = _drawn(yard, order, seed)
+    now.order = replace(now.order, is_shared=chance.choice([False, True]))
+    while not (now.run() if now.kills >= _MOST_KILLS else now.run_for(chance.uniform(0, takes))):
+        pass
     now.check()
-    return now
 
 
-def _drawn(order: Order, chance: random.Random) -> Order:
-    return replace(
+def play_together(yard: Yard, order: Order, seed: str, *, takes: float) -> None:
+    """Have two processes go on with a run that was killed, at the same time; of some, one is killed as well."""
+    now, chance = _drawn(yard, replace(order, is_shared=True), seed)
+    now.run(point="mid-effect", visit=chance.randint(1, VISITS["mid-effect"]))
+    first, second = now.start(), now.start()
+    if chance.random() < 0.5:
+        time.sleep(chance.uniform(0, takes))
+        kill(first)
+    now.wait(first)
+    now.wait(second)
+    assert now.kills > 1 or now.says("over"), f"Both lost. {now}"
+    if not now.says("over"):
+        now.run()
+    now.check(are_together=True)
+
+
+def play_in_turns(yard: Yard, order: Order, seed: str, *, takes: float) -> None:
+    """Kill a run while another process waits for its file, which is one process's at a time."""
+    now, chance = _drawn(yard, replace(order, is_shared=False, timeout=20), seed)
+    first = now.start()
+    time.sleep(chance.uniform(0, takes))
+    second = now.start()
+    time.sleep(chance.uniform(0, takes) / 3)
+    kill(first)
+    now.wait(first)
+    assert now.wait(second), f"Whoever waited did not go on. {now}"
+    now.check()
+
+
+def _drawn(yard: Yard, order: Order, seed: str) -> tuple[Round, random.Random]:
+    """A round, and the chance that the rest of it is drawn by."""
+    chance = random.Random(seed)
+    drawn = replace(
         order,
         form=chance.choice(["agent", "graph"]),
         door=chance.choice(["sync", "async"]),
-        is_shared=chance.choice([False, True]),
         repeats_ids=chance.choice([False, True]),
     )
+    return Round(yard=yard, order=drawn, seed=seed), chance
