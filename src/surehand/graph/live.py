@@ -170,6 +170,9 @@ class Outbox:
         """Block this thread until there is room; False where it must not, or there is no use in it."""
         if self._is_stuck or self._is_here() or self._loop in blocked_loops():
             return False
+        if self._loop.is_closed():  # nobody will ever read
+            self._is_closed = True
+            return True
         served = served_here()
         # The reader may need a thread to go on reading, and the one that waits for it may be the last.
         with served.waiting() if served is not None else nullcontext(), self._changed:
@@ -188,7 +191,7 @@ class Outbox:
         turned: list[bool] = []
         try:
             self._loop.call_soon_threadsafe(turned.append, True)
-        except RuntimeError:  # it is closed: nobody will ever read
+        except RuntimeError:  # it was closed meanwhile: nobody will ever read
             self._is_closed = True
         return self._changed.wait_for(self._has_room, _PATIENCE_SECONDS) or bool(turned)
 
