@@ -68,7 +68,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from surehand.events import CallPaused
-    from surehand.graph import CompiledGraph, MessagesState, StateGraph, StateSnapshot
+    from surehand.graph import STREAM_BUFFER, CompiledGraph, Dropped, MessagesState, StateGraph, StateSnapshot
     from surehand.integrations.postgres import PostgresSaver
     from surehand.interrupts import Decision, Interrupt, Interrupted, check_answer, interrupt, read_decision
     from surehand.messages import (
@@ -133,6 +133,7 @@ __all__ = [
     "END",
     "REMOVE_ALL_MESSAGES",
     "START",
+    "STREAM_BUFFER",
     "AIMessage",
     "AIMessageChunk",
     "AgentMiddleware",
@@ -156,6 +157,7 @@ __all__ = [
     "Decision",
     "DidNotHappen",
     "DoubtfulCall",
+    "Dropped",
     "FailureKind",
     "FunctionNode",
     "GraphDefinitionError",
@@ -275,7 +277,7 @@ _HOMES: Final = {
         "ToolException ToolTimedOut UsageError"
     ),
     "surehand.events": "CallPaused",
-    "surehand.graph": "CompiledGraph MessagesState StateGraph StateSnapshot",
+    "surehand.graph": "CompiledGraph Dropped MessagesState STREAM_BUFFER StateGraph StateSnapshot",
     "surehand.integrations.postgres": "PostgresSaver",
     "surehand.interrupts": "Decision Interrupt Interrupted check_answer interrupt read_decision",
     "surehand.messages": (
