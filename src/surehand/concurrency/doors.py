@@ -39,7 +39,9 @@ __all__ = [
     "entered_by_sync_door",
     "finish_without_loop",
     "has_running_loop",
+    "is_behind_door",
     "is_cancelled_from_outside",
+    "is_door_closing",
     "run_sync",
     "run_without_loop",
 ]
@@ -81,6 +83,35 @@ _is_sync: ContextVar[bool] = ContextVar("surehand_is_sync", default=False)
 def entered_by_sync_door() -> bool:
     """Whether the running code was reached through the synchronous door."""
     return _is_sync.get()
+
+
+class _Door:
+    """The synchronous door of a thread that has no loop running: nobody else can cancel the task behind it."""
+
+    __slots__ = ("is_closing", "task")
+
+    def __init__(self) -> None:
+        self.task: asyncio.Task[Any] | None = None
+        self.is_closing = False
+
+
+_door: ContextVar[_Door | None] = ContextVar("surehand_door", default=None)
+
+
+def is_behind_door() -> bool:
+    """Whether this is a task that nobody but its synchronous door can cancel.
+
+    It matters because ``task.cancelling()`` does not say so: before Python 3.13, a task group that fails leaves its
+    task marked as cancelled.
+    """
+    door = _door.get()
+    return door is not None and door.task is asyncio.current_task()
+
+
+def is_door_closing() -> bool:
+    """Whether the door has cancelled the task behind it: Ctrl-C was pressed."""
+    door = _door.get()
+    return door is not None and door.is_closing
 
 
 _blocked: ContextVar[tuple[asyncio.AbstractEventLoop, ...]] = ContextVar("surehand_blocked", default=())
@@ -147,11 +178,14 @@ def _run_kept(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
     # The caller's own context must not learn that it is behind the door: other work in it is not.
     context = contextvars.copy_context()
     context.run(_is_sync.set, True)
-    task = loop.create_task(make(), context=context)
+    door = _Door()
+    context.run(_door.set, door)
+    door.task = task = loop.create_task(make(), context=context)
     try:
         return loop.run_until_complete(task)
     except BaseException:
         if not task.done():  # Ctrl-C between two steps: the work is cancelled and awaited before it goes on up
+            door.is_closing = True
             task.cancel()
             with contextlib.suppress(Exception, asyncio.CancelledError):  # whatever cleaning up raises, Ctrl-C wins
                 loop.run_until_complete(task)

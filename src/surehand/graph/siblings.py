@@ -14,6 +14,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
+from surehand.concurrency import in_own_context, is_behind_door, is_door_closing
 from surehand.errors import NodeError, shown
 
 __all__ = ["Job", "run_together"]
@@ -51,9 +52,11 @@ async def run_together(jobs: Sequence[Job[T]], *, limit: int | None) -> list[T]:
 async def _alone(job: Job[T]) -> T:
     """The result of a job that has no siblings.
 
-    It has a task of its own all the same: before Python 3.13, a task group that fails leaves its task marked as
-    cancelled, and what a node does with its task groups must not be taken for the end of the run.
+    It has a task of its own where somebody might cancel this one: before Python 3.13, a task group that fails leaves
+    its task marked as cancelled, and what a node does with its task groups must not be taken for the end of the run.
     """
+    if is_behind_door():
+        return await _behind_door(job)
     task = cast("asyncio.Task[Any]", asyncio.current_task())
     before = task.cancelling()
     try:
@@ -63,6 +66,19 @@ async def _alone(job: Job[T]) -> T:
             raise
         raise _cancelled_itself(job.node) from error
     if task.cancelling() > before:  # the node swallowed it, but it was the whole run that was cancelled
+        raise asyncio.CancelledError
+    return result
+
+
+async def _behind_door(job: Job[T]) -> T:
+    """The result of a job in a task that only its synchronous door cancels: it needs but a context of its own."""
+    try:
+        result = await in_own_context(job.run())
+    except asyncio.CancelledError as error:
+        if is_door_closing():
+            raise
+        raise _cancelled_itself(job.node) from error
+    if is_door_closing():
         raise asyncio.CancelledError
     return result
 

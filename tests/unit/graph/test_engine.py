@@ -671,3 +671,21 @@ def test_one_graph_may_be_run_from_several_threads() -> None:
     for thread in threads:
         thread.join()
     assert results == {number: [str(number)] * 2 for number in range(8)}
+
+
+@both_doors
+def test_a_node_may_let_a_task_group_fail_and_go_on(door: str) -> None:
+    async def fail() -> None:
+        raise ValueError("inside")
+
+    async def careful(state: State) -> dict[str, Any]:
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(fail())
+                group.create_task(fail())
+        except* ValueError:
+            pass
+        return {"log": ["went on"]}
+
+    assert through(door, graph_of(a=careful).compile())["log"] == ["went on"]
+    assert through(door, graph_of(a=careful, b=careful).compile())["log"] == ["went on", "went on"]
