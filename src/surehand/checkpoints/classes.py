@@ -26,7 +26,7 @@ from surehand.errors import shown
 from surehand.messages import AIMessageChunk, Message
 from surehand.wording import clipped
 
-__all__ = ["ENUM", "OWN", "Family", "family_of", "full_name", "refusal"]
+__all__ = ["ENUM", "OWN", "TAGS", "Family", "family_of", "full_name", "refusal"]
 
 _BUILT_IN: Final = (str, bool, int, float, complex, bytes, list, dict, tuple, set, frozenset, BaseException)
 """What a class of the host's may hold beside its fields."""
@@ -343,6 +343,8 @@ _FAMILIES: Final = (
         made=lambda kind, parts: kind(text_of(list_of(parts, 1)[0])),
     ),
 )
+
+TAGS: Final = frozenset({OWN.tag, *(family.tag for family in _FAMILIES)})
 
 
 def family_of(kind: type[Any]) -> Family | None:

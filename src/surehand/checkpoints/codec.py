@@ -10,7 +10,7 @@ from typing import Any, Final, NoReturn, cast
 
 from typing_extensions import is_typeddict
 
-from surehand.checkpoints.classes import ENUM, OWN, Family, family_of, full_name, refusal
+from surehand.checkpoints.classes import ENUM, OWN, TAGS, Family, family_of, full_name, refusal
 from surehand.checkpoints.reading import Damaged, list_of, object_of, text_of
 from surehand.checkpoints.standard import READERS, WRITERS
 from surehand.checkpoints.types import types_in
@@ -155,7 +155,7 @@ class Codec:
                 where=where,
             ) from error
         for loss in writer.losses:
-            words = "%s: at %s, a value %s; what comes nearest to it is stored. %s"
+            words = "%s: in a message, at %s, a value %s; what comes nearest to it is stored. %s"
             logger.warning(words, where, loss.path, loss.problem, loss.remedy)
         return text
 
@@ -209,12 +209,14 @@ class Codec:
                 return READERS[tag](stored)
             if tag == "$message":
                 return message_of(object_of(stored))
-            return self._instance(tag, list_of(stored))
+            if tag in TAGS:
+                return self._instance(tag, list_of(stored))
         except Damaged:
             raise
         except Exception as error:  # the host's validators may raise anything, and so may the library for nonsense
             what = f"{tag} cannot be made of {shown(stored)} ({type(error).__name__}: {clipped(str(error), 200)})"
             raise Damaged(what) from error
+        raise Damaged(f"the text is damaged: {shown(tag)} is no kind of value")
 
     def _instance(self, tag: str, stored: list[Any]) -> Any:
         name, *parts = stored

@@ -227,7 +227,7 @@ class _Items(Seen):
         if not isinstance(before, _Items):
             return ALL
         runs = _runs(before.marks, self.marks, written)
-        if runs == [_Run(0, 0, len(value))] and len(before.marks) == len(value):
+        if len(before.marks) == len(value) and runs == ([_Run(0, 0, len(value))] if value else []):
             self.sizes = before.sizes
             return NOTHING
         pieces: list[Any] = []

@@ -46,4 +46,4 @@ def object_of(stored: object) -> dict[str, Any]:
 
 
 def _mistaken(expected: str, stored: object) -> Damaged:
-    return Damaged(f"there should be {expected} where there is {shown(stored)}")
+    return Damaged(f"the text is damaged: there should be {expected} where there is {shown(stored)}")

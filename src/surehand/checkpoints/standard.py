@@ -77,7 +77,7 @@ def _made_integer(stored: Any) -> int:
 
 def _made_float(stored: Any) -> float:
     if stored not in ("nan", "inf", "-inf"):
-        raise Damaged(f"there should be 'nan', 'inf' or '-inf' where there is {stored!r:.80}")
+        raise Damaged(f"the text is damaged: there should be 'nan', 'inf' or '-inf' where there is {stored!r:.80}")
     return float(stored)
 
 
@@ -85,7 +85,7 @@ def _made_dict(stored: Any) -> dict[Any, Any]:
     pairs = [list_of(pair, 2) for pair in list_of(stored)]
     made = {key: value for key, value in pairs}  # noqa: C416 - dict() takes other things than pairs too
     if len(made) != len(pairs):
-        raise Damaged("a key stands twice in one dict")
+        raise Damaged("the text is damaged: a key stands twice in one dict")
     return made
 
 

@@ -90,13 +90,13 @@ class Writer:
         try:
             for key, value in values.items():
                 if type(key) is not str or not is_unicode(key):
-                    return self._pairs(values, depth)
+                    break
                 write = kinds.get(type(value))
                 form[key] = self._other(value, depth + 1) if write is None else write(self, value, depth + 1)
         except Unstorable as refusal:
             refusal.steps.append(_step(key))
             raise
-        return self._pairs(values, depth) if is_tag(form) else form
+        return self._pairs(values, depth) if len(form) != len(values) or is_tag(form) else form
 
     def _pairs(self, values: Mapping[Any, object], depth: int) -> dict[str, Any]:
         pairs: list[list[Any]] = []
