@@ -211,6 +211,8 @@ class _Stay:
                 raise
             if (asked := interrupted_in(error)) is not None and not self.is_lost:
                 raise asked from None
+            if isinstance(error, ApprovalRequired) and self.call.is_approved:
+                return _insatiable(self.call, error)
             failure = with_partial_output(self.call, classify(self.call, error), signs.items)
             return self._unless_lost(_Ended(failure=failure), error=error)
         return self._unless_lost(_accepted(self.call, value))
@@ -312,6 +314,16 @@ def _accepted(call: Call, value: Any) -> _Ended:
     """The end of a body that returned."""
     problem = unusable(call, value)
     return _Ended(value) if problem is None else _not_wired(call, problem)
+
+
+def _insatiable(call: Call, error: ApprovalRequired) -> _Ended:
+    """The end of a body that does not look whether it has what it wants."""
+    unmet = ToolDefinitionError(
+        tool=call.name,
+        problem=f"it wants an approval that it has ({error.reason})",
+        remedy="Raise ApprovalRequired only where ctx.is_approved of its ToolContext is false.",
+    )
+    return _not_wired(call, unmet)
 
 
 def _not_wired(call: Call, error: Exception) -> _Ended:
