@@ -192,7 +192,7 @@ def test_an_edit_is_checked_before_any_call_asks_in_the_process() -> None:
         return ""
 
     node = ToolNode([pay_anew])
-    digest = next(iter(node._host.table)).edits.digest  # pyright: ignore[reportPrivateUsage]
+    digest = next(iter(node._host.table)).edits.digest  # pyright: ignore[reportPrivateUsage] # noqa: SLF001 - what another process would know
     asked_elsewhere = replace(question, value={**question.value, "tool": "pay_anew", "schema": digest})
     with pytest.raises(InterruptError, match="pay_anew"):
         check_answer(asked_elsewhere, {"type": "edit", "args": {"amount": "much"}})
@@ -264,7 +264,10 @@ def test_an_approval_that_comes_too_late_is_none() -> None:
 
 
 def test_the_host_is_asked_before_whoever_resumes() -> None:
-    graph = kept(pay, approve=lambda *_: "Not today.")
+    def approve(*_: object) -> str:
+        return "Not today."
+
+    graph = kept(pay, approve=approve)
     (answered,) = answers_in(graph.invoke(turn_of(PAY), THREAD))
     assert answered.text == "The call was not executed. Not today."
 

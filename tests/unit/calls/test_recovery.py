@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 import time
 from typing import Any
 
@@ -95,7 +96,7 @@ def test_what_nobody_can_tell_is_told_as_a_doubt_each_time() -> None:
 @pytest.mark.parametrize("options", [{"idempotent": True}, {"read_only": True}])
 def test_what_may_run_twice_runs_again_with_the_same_key(options: dict[str, bool]) -> None:
     assert after_a_crash(**options).text == "paid 5"
-    assert KEYS == [KEY.idempotency_key]
+    assert [KEY.idempotency_key] == KEYS
 
 
 def asked_about(found: Any, *, is_async: bool) -> Any:
@@ -115,13 +116,17 @@ def asked_about(found: Any, *, is_async: bool) -> Any:
     return reconcile_on_loop if is_async else reconcile
 
 
+def known_before(_: DoubtfulCall) -> Happened:
+    return Happened("known")
+
+
 both_kinds = pytest.mark.parametrize("is_async", [False, True], ids=["plain", "async"])
 both_doors = pytest.mark.parametrize("is_sync", [True, False], ids=["sync", "async door"])
 
 
 @both_kinds
 @both_doors
-def test_a_tool_that_knows_that_it_happened_gives_the_result(is_async: bool, is_sync: bool) -> None:
+def test_a_tool_that_knows_that_it_happened_gives_the_result(*, is_async: bool, is_sync: bool) -> None:
     journal = begun()
     reconcile = asked_about(Happened("paid 5 before"), is_async=is_async)
     answer = after_a_crash(journal, is_sync=is_sync, reconcile=reconcile, context="the host's")
@@ -141,18 +146,18 @@ def test_a_tool_that_knows_that_it_happened_gives_the_result(is_async: bool, is_
 @both_kinds
 @both_doors
 @pytest.mark.parametrize("found", [DidNotHappen(), DidNotHappen])
-def test_a_tool_that_knows_that_it_did_not_happen_runs(found: Any, is_async: bool, is_sync: bool) -> None:
+def test_a_tool_that_knows_that_it_did_not_happen_runs(found: Any, *, is_async: bool, is_sync: bool) -> None:
     journal = begun()
     answer = after_a_crash(journal, is_sync=is_sync, reconcile=asked_about(found, is_async=is_async))
     assert answer.text == "paid 5"
-    assert KEYS == [KEY.idempotency_key] * 2
+    assert [KEY.idempotency_key] * 2 == KEYS
     assert state_of(journal) == ("done", 3)
 
 
 @both_kinds
 @pytest.mark.parametrize("found", [None, ValueError("the bank is closed"), "paid", Happened])
 def test_a_tool_that_cannot_tell_leaves_the_doubt(
-    found: Any, is_async: bool, caplog: pytest.LogCaptureFixture
+    found: Any, caplog: pytest.LogCaptureFixture, *, is_async: bool
 ) -> None:
     answer = after_a_crash(reconcile=asked_about(found, is_async=is_async))
     assert (kind(answer), KEYS) == ("unknown_outcome", [KEY.idempotency_key])
@@ -162,18 +167,20 @@ def test_a_tool_that_cannot_tell_leaves_the_doubt(
 
 
 @both_doors
-def test_a_tool_that_takes_too_long_to_tell_leaves_the_doubt(is_sync: bool) -> None:
+def test_a_tool_that_takes_too_long_to_tell_leaves_the_doubt(*, is_sync: bool) -> None:
     async def reconcile(_: DoubtfulCall) -> Any:
         await asyncio.Event().wait()
 
+    over = threading.Event()
+
     def reconcile_on_thread(_: DoubtfulCall) -> Any:
-        time.sleep(0.2)
+        over.wait(30)
+        RAN.append("late")
 
     for function in (reconcile, reconcile_on_thread):
-        started = time.monotonic()
         answer = after_a_crash(reconcile=function, timeout=0.02, is_sync=is_sync)
-        assert kind(answer) == "unknown_outcome"
-        assert time.monotonic() - started < 0.19
+        assert (kind(answer), RAN) == ("unknown_outcome", [])
+    over.set()
 
 
 def test_what_may_run_twice_is_not_asked_about() -> None:
@@ -271,7 +278,7 @@ def test_a_human_decides_what_becomes_of_it(answer: Any, text: str, ran: list[in
         "decisions": ["run_again", "done", "give_up"],
     }
     (answered,) = answers_in(run(graph, Command(resume=answer)))
-    assert (answered.text.split("(")[0], RAN) == (text.split("(")[0], ran)
+    assert (answered.text.split("(")[0], RAN) == (text.split("(", maxsplit=1)[0], ran)
 
 
 def test_a_human_who_gives_up_leaves_the_doubt() -> None:
@@ -282,7 +289,7 @@ def test_a_human_who_gives_up_leaves_the_doubt() -> None:
 
 
 def test_a_tool_that_can_tell_spares_the_human() -> None:
-    graph = stopped(MemorySaver(), on_unknown="ask", reconcile=lambda _: Happened("known"))
+    graph = stopped(MemorySaver(), on_unknown="ask", reconcile=known_before)
     assert answers_in(graph.invoke(None, THREAD))[0].text == "known"
 
 
@@ -344,7 +351,7 @@ def test_a_saved_journal_recovers_like_any_other() -> None:
     saver = MemorySaver()
     journal = begun(SavedJournal(saver, "t"))
     del journal
-    answer = after_a_crash(SavedJournal(saver, "t"), reconcile=lambda _: Happened("known"))
+    answer = after_a_crash(SavedJournal(saver, "t"), reconcile=known_before)
     assert answer.text == "known"
 
 

@@ -11,7 +11,18 @@ from typing import Any
 import pytest
 
 from support.turns import turn
-from surehand import AIMessage, CallKey, CheckpointError, Command, Outcome, SavedJournal, Send, ToolMessage, ToolNode, tool
+from surehand import (
+    AIMessage,
+    CallKey,
+    CheckpointError,
+    Command,
+    Outcome,
+    SavedJournal,
+    Send,
+    ToolMessage,
+    ToolNode,
+    tool,
+)
 from surehand.checkpoints import CallRow, Checkpointer
 from surehand.checkpoints.codec import Codec
 from surehand.checkpoints.memory import MemorySaver
@@ -33,13 +44,13 @@ class Watched(MemorySaver):
 
     def __init__(self) -> None:
         super().__init__()
-        self.threads: list[str] = []
+        self.seen_on: list[str] = []
         self.together: list[int] = []
         self._waiting: list[Callable[[], bool]] = []
         self._under_way = 0
 
     def save_call(self, thread_id: str, row: CallRow, *, after: int | None) -> bool:
-        self.threads.append(threading.current_thread().name)
+        self.seen_on.append(threading.current_thread().name)
         return super().save_call(thread_id, row, after=after)
 
     async def asave_call(self, thread_id: str, row: CallRow, *, after: int | None) -> bool:
@@ -194,5 +205,5 @@ def test_a_lone_synchronous_call_stays_with_its_journal_in_the_callers_thread() 
     saver = Watched()
     node = ToolNode([where], journal=SavedJournal(saver, "t"))
     (answer,) = node.invoke([turn("where").replace(id="m")], {"configurable": {"thread_id": "t"}})
-    assert [answer.text, *saver.threads] == [threading.current_thread().name] * 3
+    assert [answer.text, *saver.seen_on] == [threading.current_thread().name] * 3
     assert saver.together == []

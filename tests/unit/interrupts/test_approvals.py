@@ -103,7 +103,7 @@ def test_only_the_decisions_that_a_question_allows_are_taken() -> None:
 
 
 def test_an_edit_cannot_change_the_tool() -> None:
-    edit = {"type": "edit", "edited_action": {"name": "delete", "args": {}}}
+    edit: Any = {"type": "edit", "edited_action": {"name": "delete", "args": {}}}
     with pytest.raises(InterruptError, match="about the tool 'pay', and the edit is for 'delete'"):
         check_answer(APPROVAL, edit)
 
