@@ -28,7 +28,7 @@ def check_checkpointer(
 
     Raises:
         AssertionError: A promise is broken; the message says which, what was expected, and what was got instead.
-        BaseException: What a saver raised where it should not; a note says in which check.
+        BaseException: What a saver raised where it should not; a note says which promise was tried.
 
     Example:
         def test_my_saver(tmp_path):
@@ -46,9 +46,10 @@ def check_checkpointer(
 
 def _run(name: str, check: Callable[[Checkpointer], None], saver: Checkpointer) -> None:
     try:
-        check(saver)
+        try:
+            check(saver)
+        finally:
+            saver.close()
     except BaseException as error:
         error.add_note(f"check_checkpointer: {name.strip('_').replace('_', ' ')}")
         raise
-    finally:
-        saver.close()

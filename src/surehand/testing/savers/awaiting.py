@@ -12,6 +12,7 @@ from surehand.checkpoints import Checkpointer
 from surehand.concurrency import run_sync
 from surehand.errors import CheckpointConflict, CheckpointError, OptionError, StoreError
 from surehand.testing.savers.scripts import (
+    PATIENCE,
     ROUNDS,
     THREADS,
     Script,
@@ -147,18 +148,29 @@ def _several_loops_may_await_at_a_time(saver: Checkpointer) -> None:
             await saver.aput_writes("thread", "", first.id, [write(f"{loop}", number=number)])
             expect("anewest() finds it on each loop", await saver.anewest("thread") == first)
 
-    side_by_side([partial(run_sync, partial(work, loop)) for loop in range(THREADS)])
+    side_by_side([partial(_run_to_its_end, partial(work, loop)) for loop in range(THREADS)])
     expect_equal("what several loops wrote is there", len(saver.calls("thread")), THREADS * ROUNDS)
     expect_equal("all of it", len(writes_of(saver, first.id)), THREADS * ROUNDS)
 
 
 def _a_loop_that_ends_takes_nothing_with_it(saver: Checkpointer) -> None:
     for number in range(ROUNDS):
-        asyncio.Runner().run(_saved_and_left(saver, number))
+        side_by_side([partial(_run_to_its_end, partial(_saved_and_left, saver, number))])
     saver.save_call("thread", call("last"), after=None)
     keys = [row.key for row in saver.calls("thread")]
     expect("what was awaited is there", {f"k{number}" for number in range(ROUNDS)} <= set(keys))
     expect_equal("and what came after", keys[-1], "last")
+
+
+def _run_to_its_end(make: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run it on a loop of this thread, which is closed then; one that hangs is a broken promise."""
+
+    async def run() -> None:
+        async with asyncio.timeout(PATIENCE):
+            await make()
+
+    with asyncio.Runner() as runner:
+        runner.run(run())
 
 
 async def _saved_and_left(saver: Checkpointer, number: int) -> None:

@@ -11,6 +11,7 @@ from surehand.errors import shown
 
 __all__ = [
     "EPOCH",
+    "PATIENCE",
     "ROUNDS",
     "THREADS",
     "Script",
@@ -36,8 +37,8 @@ THREADS: Final = 8
 """How many threads do something at a time."""
 ROUNDS: Final = 5
 """How often they do."""
-_PATIENCE: Final = 60.0
-"""Seconds after which a thread that should long have ended counts as hung."""
+PATIENCE: Final = 30.0
+"""Seconds after which what should long have ended counts as hung."""
 
 
 def expect(promise: str, is_kept: object) -> None:
@@ -177,7 +178,7 @@ def side_by_side(acts: Sequence[Callable[[], Any]]) -> list[Any]:
 
     def run(index: int, act: Callable[[], Any]) -> None:
         try:
-            start.wait(_PATIENCE)
+            start.wait(PATIENCE)
             results[index] = act()
         except BaseException as error:  # noqa: BLE001 - it is raised where the check is
             errors.append(error)
@@ -186,7 +187,7 @@ def side_by_side(acts: Sequence[Callable[[], Any]]) -> list[Any]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(_PATIENCE)
+        thread.join(2 * PATIENCE)
         expect("methods that several threads call at a time return", not thread.is_alive())
     if errors:
         raise errors[0]
