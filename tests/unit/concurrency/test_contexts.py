@@ -9,7 +9,7 @@ import weakref
 
 import pytest
 
-from surehand.concurrency import in_own_context
+from surehand.concurrency import in_own_context, paced
 
 word: contextvars.ContextVar[str] = contextvars.ContextVar("word", default="outside")
 
@@ -144,3 +144,117 @@ def test_nothing_is_held_when_it_has_ended() -> None:
     kept = asyncio.run(main())
     gc.collect()
     assert kept() is None
+
+
+class Gate:
+    """A gate that is opened and shut by hand."""
+
+    def __init__(self) -> None:
+        self._open = asyncio.Event()
+
+    @property
+    def is_full(self) -> bool:
+        return not self._open.is_set()
+
+    async def room(self) -> None:
+        await self._open.wait()
+
+    def let_through(self) -> None:
+        self._open.set()
+
+
+def test_a_coroutine_is_held_back_at_its_awaits_while_the_gate_is_full() -> None:
+    done: list[str] = []
+
+    async def work() -> str:
+        done.append("first")
+        await asyncio.sleep(0)
+        done.append("second")
+        return "result"
+
+    async def main() -> tuple[list[str], str]:
+        gate = Gate()
+        task = asyncio.ensure_future(paced(work(), gate))
+        await asyncio.sleep(0.01)
+        held = list(done)
+        gate.let_through()
+        return held, await task
+
+    assert asyncio.run(main()) == (["first"], "result")
+    assert done == ["first", "second"]
+
+
+def test_what_a_coroutine_that_is_held_back_waits_for_goes_on() -> None:
+    async def main() -> str:
+        gate, loop = Gate(), asyncio.get_running_loop()
+        answer: asyncio.Future[str] = loop.create_future()
+
+        async def work() -> str:
+            return await answer
+
+        task = asyncio.ensure_future(paced(work(), gate))
+        await asyncio.sleep(0)
+        answer.set_result("answer")
+        await asyncio.sleep(0)
+        gate.let_through()
+        return await task
+
+    assert asyncio.run(main()) == "answer"
+
+
+@pytest.mark.parametrize("waits", ["for a task", "for a moment", "for what is done"])
+def test_a_cancellation_reaches_a_coroutine_that_is_held_back_and_what_it_waits_for(waits: str) -> None:
+    ended: list[str] = []
+
+    async def inner() -> None:
+        try:
+            await asyncio.sleep(30)
+        finally:
+            ended.append("inner")
+
+    async def work() -> None:
+        try:
+            if waits == "for a task":
+                await asyncio.ensure_future(inner())
+            elif waits == "for a moment":
+                await asyncio.sleep(0)
+            else:
+                await asyncio.ensure_future(asyncio.sleep(0))
+        finally:
+            ended.append("work")
+
+    async def main() -> bool:
+        task = asyncio.ensure_future(paced(work(), Gate()))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        await asyncio.wait([task])
+        return task.cancelled()
+
+    assert asyncio.run(main())
+    assert ended == (["inner", "work"] if waits == "for a task" else ["work"])
+
+
+def test_timeouts_strike_in_a_coroutine_that_is_held_back() -> None:
+    async def work() -> str:
+        try:
+            async with asyncio.timeout(0.01):
+                await asyncio.sleep(30)
+        except TimeoutError:
+            return "timed out"
+        return "never"
+
+    async def main() -> str:
+        gate = Gate()
+        asyncio.get_running_loop().call_later(0.05, gate.let_through)
+        return await paced(work(), gate)
+
+    assert asyncio.run(main()) == "timed out"
+
+
+def test_what_is_no_coroutine_is_not_held_back() -> None:
+    async def main() -> str:
+        answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        answer.set_result("answer")
+        return await paced(answer, Gate())
+
+    assert asyncio.run(main()) == "answer"

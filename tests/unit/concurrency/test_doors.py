@@ -15,7 +15,7 @@ from contextvars import ContextVar
 import pytest
 
 from surehand import AIMessage, ToolMessage, ToolNode, tool
-from surehand.concurrency import entered_by_sync_door, run_sync
+from surehand.concurrency import blocked_loops, borrowed_loop, entered_by_sync_door, run_sync
 
 variable: ContextVar[str] = ContextVar("variable", default="unset")
 
@@ -340,6 +340,67 @@ def test_the_background_loop_of_a_thread_ends_with_it() -> None:
     while serving() > before and time.monotonic() < until:
         time.sleep(0.01)
     assert serving() <= before
+
+
+def test_a_borrowed_loop_goes_on_between_two_calls() -> None:
+    ticks: list[int] = []
+
+    async def tick() -> None:
+        while True:
+            ticks.append(1)
+            await asyncio.sleep(0)
+
+    async def start() -> asyncio.Task[None]:
+        return asyncio.ensure_future(tick())
+
+    async def end() -> None:
+        running.cancel()
+        await asyncio.wait([running])
+
+    with borrowed_loop() as loop:
+        running = loop.run(start)
+        before = len(ticks)
+        until = time.monotonic() + 5
+        while len(ticks) == before and time.monotonic() < until:
+            time.sleep(0.001)
+        loop.run(end)
+    assert len(ticks) > before
+
+
+def test_a_borrowed_loop_may_be_used_from_any_thread_and_is_kept_for_the_next() -> None:
+    with borrowed_loop() as loop, ThreadPoolExecutor(3) as pool:
+        threads = {pool.submit(loop.run, _thread).result() for _ in range(3)}
+    with borrowed_loop() as other:
+        assert {other.run(_thread)} == threads
+
+
+def test_loops_that_are_borrowed_at_a_time_are_different_ones() -> None:
+    with borrowed_loop() as one, borrowed_loop() as other:
+        assert one.run(_thread) != other.run(_thread)
+
+
+def test_work_on_a_borrowed_loop_sees_the_context_of_its_caller_and_gives_back_what_it_raises() -> None:
+    async def fail() -> None:
+        raise LookupError(variable.get())
+
+    variable.set("here")
+    with borrowed_loop() as loop, pytest.raises(LookupError, match="here"):
+        loop.run(fail)
+
+
+def test_code_behind_the_door_knows_which_loops_it_holds_up() -> None:
+    async def blocked() -> bool:
+        around = asyncio.get_running_loop()
+
+        async def inside() -> bool:
+            return around in blocked_loops() and asyncio.get_running_loop() not in blocked_loops()
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return run_sync(inside) and not blocked_loops()
+
+    assert asyncio.run(blocked())
+    assert blocked_loops() == ()
 
 
 async def _one() -> int:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import pytest
 
-from surehand import AIMessage, HumanMessage, InputError, Message, OptionError, tool
+from surehand import AIMessage, AIMessageChunk, HumanMessage, InputError, Message, OptionError, tool
 from surehand.errors import ScriptExhausted
 from surehand.testing import FunctionModel, ScriptedModel
 
@@ -56,7 +58,7 @@ def test_unused_replies_are_noticed() -> None:
 
 
 def test_an_entry_that_is_no_reply_is_refused() -> None:
-    with pytest.raises(OptionError, match="AIMessages, texts or exceptions"):
+    with pytest.raises(OptionError, match="AIMessages, texts, lists of AIMessageChunks or exceptions"):
         ScriptedModel([3])  # type: ignore[list-item]  # what a host without a type checker may do
 
 
@@ -85,3 +87,42 @@ def test_the_function_may_be_asynchronous_and_return_text() -> None:
 def test_a_function_that_returns_no_reply_is_an_error() -> None:
     with pytest.raises(InputError, match="returned no reply"):
         FunctionModel(lambda messages: 3).invoke("hi")  # type: ignore[arg-type, return-value]  # a host's mistake
+
+
+PIECES: list[AIMessageChunk | BaseException] = [
+    AIMessageChunk("Hel"),
+    AIMessageChunk("lo", response_metadata={"finish_reason": "stop"}),
+]
+
+
+def test_a_scripted_reply_may_come_in_pieces() -> None:
+    model = ScriptedModel([PIECES, PIECES, "whole"])
+    assert [piece.text for piece in model.stream("hi")] == ["Hel", "lo"]
+    assert (model.invoke("hi").text, model.invoke("hi").text) == ("Hello", "whole")
+    model.assert_complete()
+
+
+def test_an_exception_among_the_pieces_is_raised_in_its_place() -> None:
+    pieces = ScriptedModel([[AIMessageChunk("Hel"), ConnectionError()]]).stream("hi")
+    assert next(pieces).text == "Hel"
+    with pytest.raises(ConnectionError):
+        next(pieces)
+
+
+@pytest.mark.parametrize("entry", [[], [AIMessageChunk("x"), "y"]])
+def test_a_list_that_holds_anything_else_is_refused(entry: Any) -> None:
+    with pytest.raises(OptionError, match="lists of AIMessageChunks"):
+        ScriptedModel([entry])
+
+
+def test_the_function_may_be_a_generator_of_pieces() -> None:
+    def speak(messages: list[Message]) -> Iterator[AIMessageChunk]:
+        yield from (AIMessageChunk(text) for text in ("Hel", "lo"))
+
+    async def aspeak(messages: list[Message]) -> AsyncIterator[AIMessageChunk]:
+        for text in ("Hel", "lo"):
+            yield AIMessageChunk(text)
+
+    for model in (FunctionModel(speak), FunctionModel(aspeak)):
+        assert [piece.text for piece in model.stream("hi")] == ["Hel", "lo"]
+        assert model.invoke("hi").text == "Hello"
