@@ -10,7 +10,7 @@ from surehand.control import RunConfig, current_runtime
 from surehand.errors import ToolException
 from surehand.messages import AIMessage, HumanMessage, Message, ToolMessage
 from surehand.shapes import mapping_of
-from surehand.spec import ToolContext
+from surehand.spec import DidNotHappen, DoubtfulCall, ToolContext
 from surehand.tools import Tool
 from surehand.wording import clipped
 
@@ -34,7 +34,14 @@ def agent_tool(run: Run, *, name: str, description: str, options: Mapping[str, A
         state = await _run_inside(run, request, context)
         return _answer_of(name, state)
 
-    return Tool.from_function(ask, name=name, description=description, **options)
+    given: dict[str, Any] = {"reconcile": _reconcile, **options}
+    return Tool.from_function(ask, name=name, description=description, **given)
+
+
+async def _reconcile(_: DoubtfulCall) -> DidNotHappen | None:
+    """What to do about a call that was cut off: begin it again, where the run inside then goes on where it stopped."""
+    runtime = current_runtime()
+    return DidNotHappen() if runtime is not None and runtime.keeping is not None else None
 
 
 async def _run_inside(run: Run, request: str, context: ToolContext) -> Mapping[str, Any]:

@@ -284,3 +284,53 @@ def test_an_agent_inside_begins_anew_in_each_call() -> None:
     )
     agent.invoke("hi", THREAD)
     assert seen == [["number 0"], ["number 1"]]
+
+
+def test_an_approval_inside_is_asked_of_whoever_runs_the_agent_outside() -> None:
+    log: list[str] = []
+
+    @tool(requires_approval=True)
+    def wipe(place: str) -> str:
+        """Wipe a place."""
+        log.append(f"wiped {place}")
+        return "clean"
+
+    @tool
+    def look(place: str) -> str:
+        """Look at a place."""
+        log.append(f"looked at {place}")
+        return "a mess"
+
+    inner: list[Any] = [asking(call("look", "c1", place="desk"), call("wipe", "c2", place="desk")), "It is clean."]
+    helper = create_agent(ScriptedModel(inner), [look, wipe], name="helper")
+    outer: list[Any] = [asking(call("helper", request="Clean up."), call("look", "c2", place="door")), "Done."]
+    agent = create_agent(ScriptedModel(outer), [helper.as_tool(description="Ask."), look], checkpointer=MemorySaver())
+    (question,) = agent.invoke("hi", THREAD)["__interrupt__"]
+    assert (question.kind, question.tool, question.value["arguments"]) == ("approval", "wipe", {"place": "desk"})
+    result = agent.invoke(Command(resume=True), THREAD)
+    assert (result["messages"][-1].text, outcomes(result)) == ("Done.", [None, None])
+    assert sorted(log) == ["looked at desk", "looked at door", "wiped desk"]
+
+
+def test_questions_of_several_agents_inside_are_answered_one_by_one() -> None:
+    @tool
+    def confirm(what: str) -> str:
+        """Have it confirmed."""
+        return str(interrupt(what))
+
+    def reply(messages: list[Message]) -> Any:
+        newest = messages[-1]
+        return newest.text if newest.type == "tool" else asking(call("confirm", what=newest.text))
+
+    helper = create_agent(FunctionModel(reply), [confirm], name="helper")
+    turn = asking(call("helper", "c1", request="one?"), call("helper", "c2", request="two?"))
+    agent = create_agent(
+        ScriptedModel([turn, "Done."]), [helper.as_tool(description="Ask.")], checkpointer=MemorySaver()
+    )
+    asked = agent.invoke("hi", THREAD)["__interrupt__"]
+    by_value = {question.value: question.id for question in asked}
+    left = agent.invoke(Command(resume={by_value["two?"]: "yes, two"}), THREAD)
+    assert questions(left) == ["one?"]
+    result = agent.invoke(Command(resume="yes, one"), THREAD)
+    answers = [message.text for message in result["messages"] if isinstance(message, ToolMessage)]
+    assert answers == ["yes, one", "yes, two"]
