@@ -258,6 +258,7 @@ class _BackgroundLoop:
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
+        self.is_stopping = False
         self._thread = threading.Thread(target=self._serve, name="surehand-loop", daemon=True)
         self._thread.start()
         _backgrounds.add(self)
@@ -302,6 +303,7 @@ class _BackgroundLoop:
 
     def stop(self) -> None:
         """Have the loop and its thread end as soon as nothing blocks them."""
+        self.is_stopping = True
         with contextlib.suppress(RuntimeError):  # it is closed already
             self.loop.call_soon_threadsafe(self.loop.stop)
 
@@ -321,6 +323,11 @@ class Loan:
 
     def __init__(self, background: _BackgroundLoop) -> None:
         self._background = background
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the program ends, and nothing can be run there any more."""
+        return self._background.is_stopping
 
     def run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a coroutine there to its end, as ``run_sync`` does; what it leaves running goes on there meanwhile."""
@@ -344,7 +351,7 @@ def borrowed_loop() -> Generator[Loan, None, None]:
     try:
         yield Loan(background)
     finally:
-        if len(_idle) < _MOST_IDLE:
+        if len(_idle) < _MOST_IDLE and not background.is_stopping:
             _idle.append(background)
         else:
             background.stop()

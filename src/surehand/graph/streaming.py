@@ -81,7 +81,8 @@ def _pulled(start: Start, modes: Modes, view: View) -> Generator[Any, None, None
                 for entry in batch:
                     yield modes.shown(entry.mode, entry.item, entry.namespace)
         finally:
-            loop.run(batches.close)
+            if not loop.is_over:  # a stream that is left open to the end of the program is closed with its loop
+                loop.run(batches.close)
 
 
 class _Batches:

@@ -8,7 +8,19 @@ from typing import Any, cast
 import pytest
 
 from support.provider_server import Answer, ProviderServer, Served, Stream, provider_server
-from surehand import AIMessage, ChatOpenAI, HumanMessage, ModelError, OptionError, SystemMessage, ToolMessage, tool
+from surehand import (
+    START,
+    AIMessage,
+    ChatOpenAI,
+    HumanMessage,
+    MessagesState,
+    ModelError,
+    OptionError,
+    StateGraph,
+    SystemMessage,
+    ToolMessage,
+    tool,
+)
 from surehand.concurrency import run_sync
 from surehand.models import DEEPSEEK, OLLAMA, OPENAI
 
@@ -373,3 +385,18 @@ def test_a_server_that_takes_too_long_is_an_error() -> None:
 def test_a_stream_without_a_frame_is_an_error() -> None:
     with provider_server([Stream(["[DONE]"])]) as server, pytest.raises(ModelError, match="an empty stream"):
         list(model(server).stream("hi"))
+
+
+def test_in_a_graph_whose_messages_are_read_the_reply_is_streamed_and_elsewhere_it_is_not() -> None:
+    whole = reply("Hello")
+    frames = [piece(content="Hel"), piece(content="lo"), piece("stop"), "[DONE]"]
+    with provider_server([whole, Stream(frames)]) as server:
+        builder = StateGraph(MessagesState).add_node("chat", model(server)).add_edge(START, "chat")
+        graph = builder.compile()
+        invoked = graph.invoke("hi")["messages"][-1]
+        items = list(graph.stream("hi", stream_mode=["messages", "values"]))
+    told = [item[0].text for mode, item in items if mode == "messages" and item[0].text]
+    streamed = items[-1][1]["messages"][-1]
+    assert [request.get("stream") for request in server.requests] == [None, True]
+    assert told == ["Hel", "lo"]
+    assert (invoked.text, invoked.finish_reason) == (streamed.text, streamed.finish_reason) == ("Hello", "stop")
