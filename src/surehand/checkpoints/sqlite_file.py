@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from surehand.checkpoints.committer import Database
-from surehand.checkpoints.sqlite_statements import SCHEMA, SCHEMA_VERSION
+from surehand.checkpoints.sqlite_statements import SCHEMA_VERSION, TABLES
 from surehand.errors import CheckpointError, StoreError, shown
 
 __all__ = ["MEMORY", "SqliteFile", "Synchronous", "has_wal_reset_bug"]
@@ -189,14 +189,13 @@ class SqliteFile(Database[sqlite3.Connection]):
         """Whether the file may be made; raises where what is there is none, or another one than before."""
         if self.path == MEMORY:
             return True
-        folder = Path(self.path).parent
-        if not folder.is_dir():
-            raise StoreError(
-                problem=f"The folder of {self.path!r} does not exist", remedy="Make it, or correct the path."
-            )
         found = _identity_of(self.path)
         if self._file is not None and found != self._file:
             raise self._moved(found)
+        if not Path(self.path).parent.is_dir():
+            raise StoreError(
+                problem=f"The folder of {self.path!r} does not exist", remedy="Make it, or correct the path."
+            )
         if found is not None and not Path(self.path).is_file():
             raise StoreError(problem=f"{self.path!r} is no file", remedy="Give the path of a file.")
         return found is None
@@ -239,25 +238,30 @@ class SqliteFile(Database[sqlite3.Connection]):
     def _make_tables(self, connection: sqlite3.Connection) -> None:
         connection.execute("BEGIN IMMEDIATE")
         if self._check_tables(connection):  # nobody else did so meanwhile
-            for statement in SCHEMA:
+            for statement in TABLES.values():
                 connection.execute(statement)
+            connection.execute("INSERT INTO surehand_schema VALUES (?)", (SCHEMA_VERSION,))
         connection.execute("COMMIT")
 
     def _check_tables(self, connection: sqlite3.Connection) -> bool:
         """Whether there are no tables at all; raises where they are not ours."""
-        found = connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')").fetchall()
-        names = {name for (name,) in found}
-        if not names:
+        query = "SELECT name, sql FROM sqlite_master WHERE type IN ('table', 'view')"
+        found = dict(connection.execute(query).fetchall())
+        if not found:
             return True
-        if "surehand_schema" not in names:
+        if "surehand_schema" not in found:
             raise CheckpointError(
-                problem=f"{self.path!r} is another program's database: it has the table {shown(min(map(str, names)))} "
+                problem=f"{self.path!r} is another program's database: it has the table {shown(min(map(str, found)))} "
                 "and not those of Surehand",
                 remedy="Give another path; a file that does not exist is made.",
             )
         versions = connection.execute("SELECT version FROM surehand_schema LIMIT 2").fetchall()
         if versions != [(SCHEMA_VERSION,)]:
             raise _unknown_schema(self.path, versions)
+        changed = [name for name, sql in TABLES.items() if found.get(name) != sql]
+        if changed:  # without its indices, a table of many rows would take for ever
+            problem, remedy, kind = _TOLD["SQLITE_ERROR"]
+            raise kind(problem=f"{self.path!r} {problem} ({', '.join(changed)})", remedy=remedy)
         return False
 
     # Whether the file is still there

@@ -19,29 +19,29 @@ from surehand.checkpoints.pruning import Retention, is_inside_step, needed_versi
 from surehand.checkpoints.records import CallRow, ChannelRow, CheckpointRow, LoadedCheckpoint, WriteRow
 from surehand.errors import CheckpointConflict
 
-__all__ = ["SCHEMA", "SCHEMA_VERSION", "SqliteStatements"]
+__all__ = ["SCHEMA_VERSION", "TABLES", "SqliteStatements"]
 
 SCHEMA_VERSION: Final = 1
-SCHEMA: Final = (
-    "CREATE TABLE surehand_schema (version INTEGER NOT NULL)",
-    "CREATE TABLE surehand_threads (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
-    """CREATE TABLE surehand_spaces (
+TABLES: Final = {
+    "surehand_schema": "CREATE TABLE surehand_schema (version INTEGER NOT NULL)",
+    "surehand_threads": "CREATE TABLE surehand_threads (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+    "surehand_spaces": """CREATE TABLE surehand_spaces (
         id INTEGER PRIMARY KEY, thread INTEGER NOT NULL, namespace TEXT NOT NULL, UNIQUE (thread, namespace))""",
-    """CREATE TABLE surehand_checkpoints (
+    "surehand_checkpoints": """CREATE TABLE surehand_checkpoints (
         row INTEGER PRIMARY KEY, space INTEGER NOT NULL, number INTEGER NOT NULL, id TEXT NOT NULL, parent TEXT,
         created_at REAL NOT NULL, channels TEXT NOT NULL, body TEXT NOT NULL,
         UNIQUE (space, number), UNIQUE (space, id))""",
-    """CREATE TABLE surehand_versions (
+    "surehand_versions": """CREATE TABLE surehand_versions (
         row INTEGER PRIMARY KEY, space INTEGER NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL, previous INTEGER,
         text TEXT NOT NULL, UNIQUE (space, key, version))""",
-    """CREATE TABLE surehand_writes (
+    "surehand_writes": """CREATE TABLE surehand_writes (
         row INTEGER PRIMARY KEY, checkpoint INTEGER NOT NULL, task TEXT NOT NULL, kind TEXT NOT NULL,
         number INTEGER NOT NULL, text TEXT NOT NULL, UNIQUE (checkpoint, task, kind, number))""",
-    """CREATE TABLE surehand_calls (
+    "surehand_calls": """CREATE TABLE surehand_calls (
         row INTEGER PRIMARY KEY, thread INTEGER NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL,
         state TEXT NOT NULL, changed_at REAL NOT NULL, text TEXT NOT NULL, UNIQUE (thread, key))""",
-    "INSERT INTO surehand_schema VALUES (1)",
-)
+}
+"""The tables, and the statements that make them; a file is known by having these very ones."""
 
 _MAX_PAGES_RETURNED: Final = 50_000
 """How many free pages are given back to the system at a time: each has to be moved to the end of the file first."""
