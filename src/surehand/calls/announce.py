@@ -14,7 +14,7 @@ from surehand.outcomes import Outcome
 from surehand.shapes import leaf_errors
 from surehand.wording import one_line
 
-__all__ = ["announce", "log_attempt", "log_fault", "log_outcome"]
+__all__ = ["announce", "log_attempt", "log_fault", "log_outcome", "log_pause"]
 
 logger = logging.getLogger("surehand.calls")
 
@@ -75,6 +75,12 @@ def log_outcome(call: Call, outcome: Outcome) -> None:
     error, error_id = outcome.error, outcome.error_id
     if error is not None and error_id is not None and logger.isEnabledFor(logging.DEBUG):
         logger.debug("%s: error %s in full", one_line(call.id), error_id, exc_info=error, extra=_extra(call))
+
+
+def log_pause(call: Call, questions: int) -> None:
+    """Say that a call waits for answers; at DEBUG."""
+    if logger.isEnabledFor(logging.DEBUG):
+        logger.debug("%s: tool %s waits for %d answers", one_line(call.id), call.name, questions, extra=_extra(call))
 
 
 def log_fault(what: str, error: BaseException) -> None:

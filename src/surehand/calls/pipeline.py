@@ -30,7 +30,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Final
 
-from surehand.calls.announce import announce, log_fault, log_outcome
+from surehand.calls.announce import announce, log_fault, log_outcome, log_pause
 from surehand.calls.answer import answer, render
 from surehand.calls.attempts import attempt
 from surehand.calls.call import Call
@@ -210,6 +210,7 @@ async def finish(call: Call) -> Call:
         asked = interrupted_in(error)
         if asked is None:
             raise
+        log_pause(call, len(asked.interrupts))
         announce(call, CallPaused, questions=asked.interrupts)
         raise asked from None
     return end(ended)
