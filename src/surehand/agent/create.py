@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from typing import Any, Final, cast
@@ -16,21 +16,26 @@ from surehand.agent.loop import Loop
 from surehand.agent.middleware import AgentMiddleware, as_system
 from surehand.agent.offers import BoundModels
 from surehand.agent.state import state_of
-from surehand.agent.structured import AnswerForm, read_format
+from surehand.agent.structured import read_format
 from surehand.agent.sub_agents import agent_tool
+from surehand.agent.tool_nodes import (
+    AgentTools,
+    known_tools,
+    limits_of_calls,
+    node_of,
+    with_limits_of_calls,
+    with_own,
+)
 from surehand.agent.verdicts import Verdicts
-from surehand.callables import is_async_callable
 from surehand.calls import Approve, ResultShelf, ToolCallMiddleware
 from surehand.checkpoints import Checkpointer
 from surehand.concurrency import SYSTEM_CLOCK, Clock, run_sync
 from surehand.control import RunConfig, is_command
-from surehand.errors import OptionError
 from surehand.events import Listener
 from surehand.graph import CompiledGraph
 from surehand.graph.plan import Plan
 from surehand.messages import SystemMessage
 from surehand.models import ChatModel, ToolChoice, init_chat_model
-from surehand.nodes import ToolNode, ToolSetFunction, ToolSetRequest
 from surehand.policy import (
     DEFAULT_NO_PROGRESS,
     UNSET,
@@ -42,20 +47,19 @@ from surehand.policy import (
     instance,
     text,
 )
-from surehand.shapes import is_object, is_same
-from surehand.tools import BaseTool, Tool, as_tools
+from surehand.shapes import is_object
+from surehand.tools import Tool
 from surehand.tools.options import OptionArguments
 
 __all__ = ["Agent", "create_agent"]
 
-_NO_LIMITS: Final = Limits(corrections=None)
 _OF_LOOP: Final = frozenset({"model_calls", "jump_to"})
 """The keys of the state that no result holds."""
 
 
 def create_agent(
     model: str | ChatModel,
-    tools: Sequence[Any] | ToolSetFunction | ToolNode | None = None,
+    tools: AgentTools = None,
     *,
     system_prompt: str | SystemMessage | None = None,
     max_iterations: int = 25,
@@ -129,7 +133,7 @@ def create_agent(
     stack, form = read_stack(middleware), read_format(response_format)
     of_node: dict[str, Any] = {
         "handle_tool_errors": handle_tool_errors,
-        "limits": _of_calls(bounds),
+        "limits": limits_of_calls(bounds),
         "no_progress": no_progress,
         "retry_budget": retry_budget,
         "fatal": fatal,
@@ -141,13 +145,10 @@ def create_agent(
         "listener": listener,
         "clock": clock,
     }
-    node = _node_of(_with_own(tools, stack.tools), of_node)
-    registered = [] if node is None else list(node.tools_by_name.values())
-    if node is None or registered:
-        _check_bound(chat, registered)
-        _check_choice(tool_choice, registered, form)
-    if node is not None:
-        bounds = _with_calls(bounds, node.limits)
+    defaults = {name: parameter.default for name, parameter in signature(create_agent).parameters.items()}
+    node = node_of(with_own(tools, stack.tools), of_node, defaults=defaults)
+    registered = known_tools(node, chat, tool_choice, form)
+    bounds = bounds if node is None else with_limits_of_calls(bounds, node.limits)
     schema = state_of(stack.schemas, response=() if form is None else form.kinds)
     rules = Verdicts(
         max_iterations=min(count("max_iterations", max_iterations), bounds.turns or max_iterations),
@@ -249,102 +250,3 @@ def _as_model(model: object) -> ChatModel:
         return init_chat_model(model)
     check_model(model)
     return cast("ChatModel", model)
-
-
-def _with_own(
-    tools: Sequence[Any] | ToolSetFunction | ToolNode | None, own: Sequence[BaseTool]
-) -> Sequence[Any] | ToolSetFunction | ToolNode | None:
-    """The tools of the host, and those that middlewares bring along.
-
-    Raises:
-        OptionError: The host's are those of a node, which takes no others.
-    """
-    if not own:
-        return tools
-    if isinstance(tools, ToolNode):
-        raise OptionError(
-            option="middleware",
-            value=[tool.spec.name for tool in own],
-            expected="middlewares without tools beside a ToolNode",
-            remedy="Give their tools to the ToolNode too, and leave tools of the middleware empty.",
-        )
-    if not _is_computed(tools):
-        return [*as_tools(cast("Sequence[Any]", () if tools is None else tools)), *own]
-    function = cast("ToolSetFunction", tools)
-    if is_async_callable(function):
-
-        async def awaited(request: ToolSetRequest) -> list[Any]:
-            return [*await cast("Awaitable[Iterable[Any]]", function(request)), *own]
-
-        return awaited
-
-    def computed(request: ToolSetRequest) -> list[Any]:
-        return [*cast("Iterable[Any]", function(request)), *own]
-
-    return computed
-
-
-def _is_computed(tools: object) -> bool:
-    return callable(tools) and not isinstance(tools, type | BaseTool) and not hasattr(tools, "__iter__")
-
-
-def _node_of(tools: Sequence[Any] | ToolSetFunction | ToolNode | None, options: Mapping[str, Any]) -> ToolNode | None:
-    """The node that runs the tools; None where there are none.
-
-    Raises:
-        OptionError: An option of the node is given beside a node, or cannot be meant.
-    """
-    if isinstance(tools, ToolNode):
-        unless_given = signature(create_agent).parameters
-        given = [name for name, value in options.items() if not is_same(value, unless_given[name].default)]
-        if given:
-            raise OptionError(
-                option=given[0],
-                value=options[given[0]],
-                expected="nothing beside a ToolNode",
-                remedy=f"Give {given[0]}= to the ToolNode.",
-            )
-        return tools
-    made: dict[str, Any] = {
-        **options,
-        "shelf": ResultShelf() if isinstance(options["shelf"], Unset) else options["shelf"],
-    }
-    registered: Any = tools if _is_computed(tools) else as_tools(cast("Sequence[Any]", () if tools is None else tools))
-    # Without tools there is nothing to run, but what cannot be meant is refused all the same.
-    node = ToolNode(registered or _no_tools, **made)
-    return node if registered else None
-
-
-def _no_tools(_: object) -> list[BaseTool]:
-    """The tools of an agent that has none."""
-    return []
-
-
-def _with_calls(limits: Limits, of_calls: Limits | None) -> Limits:
-    """The limits of the loop and those of the node as one."""
-    return limits if of_calls is None else replace(of_calls, turns=limits.turns, corrections=limits.corrections)
-
-
-def _of_calls(limits: Limits) -> Limits | None:
-    """The limits that hold for calls; None where there are none. The others are the loop's."""
-    of_calls = replace(limits, turns=None, corrections=None)
-    return None if of_calls == _NO_LIMITS else of_calls
-
-
-def _check_choice(choice: ToolChoice, tools: Sequence[BaseTool], form: AnswerForm | None) -> None:
-    if not tools and (form is None or not form.offered) and choice not in (None, "auto", "none"):
-        raise OptionError(option="tool_choice", value=choice, expected="None for an agent without tools")
-
-
-def _check_bound(model: ChatModel, tools: Sequence[BaseTool]) -> None:
-    """Refuse a model that offers tools which nobody here can run."""
-    bound = [tool.spec.name for tool in cast("Sequence[BaseTool]", getattr(model, "tools", None) or ())]
-    names = {tool.spec.name for tool in tools}
-    strangers = [name for name in bound if name not in names]
-    if strangers:
-        raise OptionError(
-            option="tools",
-            value=sorted(names),
-            expected=f"the tools that are bound to the model too: {', '.join(strangers)}",
-            remedy="Add them to tools=, or pass the model without bound tools.",
-        )

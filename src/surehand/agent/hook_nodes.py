@@ -63,7 +63,7 @@ class HookNode:
     settles: bool = False
     """Whether it is decided after this hook what follows from the newest reply."""
 
-    async def run(self, state: AgentState, config: RunConfig) -> dict[str, Any]:
+    async def run(self, state: AgentState, config: RunConfig) -> dict[str, Any] | None:
         """Run the hook, and write what it asks for; ``jump_to`` says where it leads."""
         try:
             move = self._read(await self.hook.call(state, current_runtime() or Runtime()))
@@ -71,9 +71,9 @@ class HookNode:
             self.hook.blame(error)
             attach_state(error, state.get("messages", []))
             raise
-        if move.jump is None and not self.settles:
-            return {**move.update, "jump_to": None}
-        return await self._decided(state, move, config)
+        if move.jump is not None or self.settles:
+            return await self._decided(state, move, config)
+        return {**move.update, **_on(state)} or None
 
     async def _decided(self, state: AgentState, move: _Move, config: RunConfig) -> dict[str, Any]:
         """What is written where it is decided how the run goes on."""
@@ -89,7 +89,9 @@ class HookNode:
         jump = move.jump
         if jump == "model" and verdict.reason:  # it may not be asked again: on to the end, or to the next hook there
             jump = None if self.hook.name == "after_agent" else "end"
-        written = {**move.update, "jump_to": jump, "end_reason": verdict.reason}
+        written = {**move.update, **_on(state), "end_reason": verdict.reason}
+        if jump is not None:
+            written["jump_to"] = jump
         if jump == "model" and self.loop.form is not None:
             written["structured_response"] = None
         elif verdict.value is not MISSING:
@@ -170,6 +172,11 @@ class HookNode:
 
     def _refused(self, problem: str, remedy: str) -> NodeError:
         return NodeError(node=str(self.hook), problem=problem, remedy=remedy)
+
+
+def _on(state: AgentState) -> dict[str, Any]:
+    """What a hook that leads on writes: an earlier one may have led elsewhere."""
+    return {} if state.get("jump_to") is None else {"jump_to": None}
 
 
 def _as_command(returned: object) -> Command[Any] | None:

@@ -155,16 +155,16 @@ def test_an_agent_without_tools_has_those_of_its_middlewares() -> None:
     assert create_agent(model, middleware=[Loud()]).invoke("hi")["messages"][2].text == "HI"
 
 
-@pytest.mark.parametrize("is_async", [True, False])
-def test_they_come_besides_tools_that_are_computed(is_async: bool) -> None:  # noqa: FBT001 - a parameter of the test
+@pytest.mark.parametrize("form", ["async", "sync", "coroutine"])
+def test_they_come_besides_tools_that_are_computed(form: str) -> None:
     async def awaited(request: ToolSetRequest) -> list[Any]:
         return [add]
 
-    def computed(request: ToolSetRequest) -> list[Any]:
-        return [add]
+    def computed(request: ToolSetRequest) -> Any:
+        return [add] if form == "sync" else awaited(request)
 
     model = ScriptedModel([asking(call("shout", text="hi")), "ok"])
-    tools = awaited if is_async else computed
+    tools = awaited if form == "async" else computed
     result = create_agent(model, tools, middleware=[Loud()]).invoke("hi")
     assert model.requests[0].tool_names == ("add", "shout")
     assert result["messages"][2].text == "HI"
