@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import count
+from itertools import pairwise
+from math import ceil, floor
 from typing import Final
 
+from surehand.errors import OptionError
 from surehand.graph.drawing.layout import Box, Layout, Point, lay_out
 from surehand.graph.drawing.lettering import cells_of, wrapped
 from surehand.graph.drawing.pen import Pen
@@ -46,24 +48,34 @@ def ascii_of(picture: Picture, *, max_width: int | None = None) -> str:
     Raises:
         OptionError: The width is no number of columns that a name fits into.
     """
-    if max_width is not None and (not isinstance(max_width, int) or max_width < _NARROWEST):
-        raise OptionError(
-            option="max_width", value=max_width, expected=f"None, or a number of columns from {_NARROWEST} on"
-        )
+    columns = _columns(max_width)
     for longest in _LONGEST:
         layout = lay_out(picture, _pen(longest))
-        if max_width is None or layout.width <= max_width:
+        if columns is None or layout.width <= columns:
             canvas = _Canvas()
             canvas.draw(layout, 0, 0)
             return canvas.text()
-    return "".join(f"{line}\n" for line in _listed(picture, "", max_width or 0))
+    return "".join(f"{line}\n" for line in _listed(picture, "", columns or _NARROWEST))
+
+
+def _columns(value: object) -> int | None:
+    if value is None or (isinstance(value, int) and value >= _NARROWEST):
+        return value
+    raise OptionError(
+        option="max_width", value=value, expected=f"None, or a number of columns that is not below {_NARROWEST}"
+    )
 
 
 def _listed(picture: Picture, indent: str, max_width: int) -> Iterator[str]:
     """What follows what, line by line, in columns that are left."""
-    numbers = count(1)
-    names = [f"all {next(numbers)}" if of.kind is Kind.JOIN else of.text for of in picture.figures]
+    joins = [place for place, figure in enumerate(picture.figures) if figure.kind is Kind.JOIN]
+    names = [
+        f"all of {joins.index(place) + 1}" if place in joins else figure.text
+        for place, figure in enumerate(picture.figures)
+    ]
     for place, figure in enumerate(picture.figures):
+        if figure.kind is Kind.END:
+            continue
         marks = "".join(f" ({mark})" for mark in figure.marks)
         yield indent + _cut(names[place] + marks, max_width - len(indent))
         for arrow in picture.arrows:
@@ -141,40 +153,39 @@ class _Canvas:
 
 def _signs(layout: Layout) -> dict[tuple[int, int], str]:
     """The lines as signs by row and column."""
-    ways: dict[tuple[int, int], dict[int, int]] = {}  # by cell and net: the sides that the line leaves to
+    ways: dict[tuple[int, int], dict[int, int]] = {}  # by cell and net: the sides to which the line leaves
     heads: dict[tuple[int, int], str] = {}
     dotted: dict[int, bool] = {}
     for route in layout.routes:
-        first, *others = route.stretches
-        net = -1 - route.arrow if others else route.net
-        for number, points in enumerate(route.stretches):
-            of = route.net if number == len(others) else net
-            dotted[of] = layout.picture.arrows[route.arrow].is_choice
-            for row, column, sides in _cells(points):
-                nets = ways.setdefault((row, column), {})
-                nets[of] = nets.get(of, 0) | sides
+        nets = [-1 - route.arrow, route.net][-len(route.stretches) :]  # the way to a label is a net by itself
+        for net, points in zip(nets, route.stretches, strict=True):
+            dotted[net] = layout.picture.arrows[route.arrow].is_choice
+            for cell, sides in _cells(points):
+                of_cell = ways.setdefault(cell, {})
+                of_cell[net] = of_cell.get(net, 0) | sides
         (_, before), (column, end) = route.stretches[-1][-2:]
         heads[int(end) - (before < end), int(column)] = "v" if before < end else "^"
     return {cell: heads.get(cell) or _sign(nets, dotted) for cell, nets in ways.items()}
 
 
 def _sign(nets: dict[int, int], dotted: dict[int, bool]) -> str:
-    over = [net for net, sides in nets.items() if sides & _UPRIGHT]
+    """The sign for a cell: where lines cross, the upright one is seen."""
     if any(sides & _UPRIGHT and sides & _LEVEL for sides in nets.values()):
         return "+"
-    if over:
-        return ":" if all(dotted[net] for net in over) else "|"
+    upright = [net for net, sides in nets.items() if sides & _UPRIGHT]
+    if upright:
+        return ":" if all(dotted[net] for net in upright) else "|"
     return "." if all(dotted[net] for net in nets) else "-"
 
 
-def _cells(points: tuple[Point, ...]) -> Iterator[tuple[int, int, int]]:
-    """``(row, column, sides)`` of all cells that a line goes through."""
-    for (x, y), (to_x, to_y) in zip(points, points[1:], strict=False):
+def _cells(points: tuple[Point, ...]) -> Iterator[tuple[tuple[int, int], int]]:
+    """Row and column of all cells that a line goes through, with the sides to which it leaves them."""
+    for (x, y), (to_x, to_y) in pairwise(points):
         if x == to_x:
-            low, high = min(y, to_y), max(y, to_y)
-            for row in range(int(low), -int(-high // 1)):
-                yield row, int(x), _UP * (low < row + 0.5) | _DOWN * (high > row + 0.5)
+            top, bottom = sorted((y, to_y))
+            for row in range(floor(top), ceil(bottom)):
+                yield (row, int(x)), _UP * (top < row + 0.5) | _DOWN * (bottom > row + 0.5)
         else:
-            low, high = min(x, to_x), max(x, to_x)
-            for column in range(int(low), int(high) + 1):
-                yield int(y), column, _LEFT * (low < column) | _RIGHT * (high > column + 1)
+            left, right = sorted((x, to_x))
+            for column in range(floor(left), ceil(right)):
+                yield (int(y), column), _LEFT * (left < column) | _RIGHT * (right > column + 1)

@@ -22,6 +22,12 @@ _LARGE: Final = 5000
 _THROUGH: Final = 8.0
 """How much more it matters that a line goes straight through rows than that a box stands in the middle."""
 
+_SEVERAL: Final = 100.0
+"""How much more two straight lines matter than one: so much that their item does not have to meet others halfway."""
+
+_NARROW: Final = 3
+"""Cells of a step to the side that looks like a mistake."""
+
 _LOOSE: Final = 0.1
 """How much it matters where something stands that is tied to nothing on this side."""
 
@@ -37,7 +43,9 @@ def placed(sides: Sides, widths: Sequence[int], pen: Pen) -> tuple[list[int], di
     placer.pull({})
     for _ in range(_ROUNDS if len(web.items) < _LARGE else 1):
         placer.pull(spread(sides, placer.lefts(), widths, pen))
-    placer.straighten(spread(sides, placer.lefts(), widths, pen))
+    far = pen.pitch + pen.gap
+    for number, reach in enumerate((far, far, pen.pitch, pen.pitch, _NARROW)):
+        placer.straighten(spread(sides, placer.lefts(), widths, pen), reach, is_upward=number % 2 == 1)
     lefts = placer.lefts()
     return lefts, spread(sides, lefts, widths, pen)
 
@@ -75,15 +83,21 @@ class _Placer:
         """Move all rows to what they are tied to: down, up, and to both sides."""
         above, below = self._ties(columns)
         both = [[*upper, *lower] for upper, lower in zip(above, below, strict=True)]
-        for ties, rows in ((above, self._rows), (below, self._rows[::-1]), (both, self._rows), (both, self._rows[::-1])):
+        for ties, rows in (
+            (above, self._rows),
+            (below, self._rows[::-1]),
+            (both, self._rows),
+            (both, self._rows[::-1]),
+        ):
             for row, offsets in rows:
                 self._move(row, offsets, [self._wanted(item, ties[item]) for item in row])
 
-    def straighten(self, columns: Mapping[End, int]) -> None:
-        """Take small steps to the side out of the lines, from the top to the bottom."""
-        above, _ = self._ties(columns)
-        for row, offsets in self._rows:
-            self._move(row, offsets, [self._straight(item, above[item]) for item in row])
+    def straighten(self, columns: Mapping[End, int], reach: int, *, is_upward: bool) -> None:
+        """Take steps to the side out of the lines, row by row, by moving items no further than that."""
+        above, below = self._ties(columns)
+        ties = [[*upper, *lower] for upper, lower in zip(above, below, strict=True)] if is_upward else above
+        for row, offsets in reversed(self._rows) if is_upward else self._rows:
+            self._move(row, offsets, [self._straight(item, ties[item], reach) for item in row])
 
     def lefts(self) -> list[int]:
         """The left sides in whole cells, the leftmost at 0."""
@@ -107,12 +121,19 @@ class _Placer:
             return self._middles[item], _LOOSE
         return sum((self._middles[tie.other] + tie.shift) * tie.weight for tie in ties) / weight, weight
 
-    def _straight(self, item: int, ties: Sequence[_Tie]) -> tuple[float, float]:
-        """Where the nearest line from above is straight, if that is not far away."""
+    def _straight(self, item: int, ties: Sequence[_Tie], reach: int) -> tuple[float, float]:
+        """Where most lines are straight, if that is not far away."""
         here = self._middles[item]
-        places = [(self._middles[tie.other] + tie.shift, tie.weight) for tie in ties]
-        near = [(place, weight) for place, weight in places if abs(place - here) <= self._pen.pitch]
-        return min(near, key=lambda place: (-place[1], abs(place[0] - here)), default=(here, _LOOSE))
+        found: dict[int, list[float]] = {}
+        for tie in ties:
+            found.setdefault(round(self._middles[tie.other] + tie.shift), []).append(tie.weight)
+        near = {
+            place: sum(weights) * (1 if len(weights) == 1 else _SEVERAL)
+            for place, weights in found.items()
+            if abs(place - here) <= (reach if len(weights) == 1 else self._pen.pitch + self._pen.gap)
+        }
+        best = min(near, key=lambda place: (-near[place], abs(place - here)), default=None)
+        return (here, _LOOSE) if best is None else (best, near[best])
 
     def _ties(self, columns: Mapping[End, int]) -> tuple[list[list[_Tie]], list[list[_Tie]]]:
         """For each item what it is tied to above and below, where ends are in these columns."""

@@ -102,6 +102,7 @@ def _figure_box(figure: Figure, pen: Pen) -> Box:
     """A box that is as large as it has to be, at no place yet."""
     lines = pen.lines(figure)
     width, height = pen.size(lines, pen.pad if figure.kind is Kind.NODE else pen.round_pad)
+    width += 2 * figure.is_graph  # for its double border
     if figure.inner is None:
         return Box(x=0, y=0, width=width, height=height, lines=lines, figure=figure)
     inner = lay_out(figure.inner, pen)
@@ -134,22 +135,21 @@ def _moved(box: Box, x: int, width: int, floor: int, height: int) -> Box:
     return replace(box, x=x, y=y, width=width, inner_at=at)
 
 
-def _settled(
-    sides: Sides, widths: Sequence[int], pen: Pen
-) -> tuple[list[int], dict[End, int], list[dict[int, int]]]:
+def _settled(sides: Sides, widths: Sequence[int], pen: Pen) -> tuple[list[int], dict[End, int], list[dict[int, int]]]:
     """The left sides of all items, the columns of all ends, and the tracks in each channel."""
     web = sides.web
     lefts, columns = placed(sides, widths, pen)
-    for number in range(_TRIES):
+    tries = 0
+    while True:
         spans = _spans(web, columns)
         tracks = [tracks_of(nets) for nets in spans]
         items = _in_the_way(web, spans, tracks, columns)
-        if not items or number == _TRIES - 1:
-            break
+        if not items or tries == _TRIES:
+            return lefts, columns, tracks
         for item in items:
             step_aside(web, item, lefts, widths)
         columns = spread(sides, lefts, widths, pen)
-    return lefts, columns, tracks
+        tries += 1
 
 
 def _in_the_way(
@@ -172,9 +172,7 @@ def _spans(web: Web, columns: Mapping[End, int]) -> list[dict[int, Span]]:
         sides = found[leg.channel].setdefault(leg.net, (set(), set()))
         for end in (leg.tail, leg.head):
             sides[0 if end.is_below else 1].add(columns[end])
-    return [
-        {net: Span.of(upper, lower) for net, (upper, lower) in nets.items()} for nets in found
-    ]
+    return [{net: Span.of(upper, lower) for net, (upper, lower) in nets.items()} for nets in found]
 
 
 def _floors(web: Web, tracks: Sequence[Mapping[int, int]], heights: Sequence[int], pen: Pen) -> list[int]:

@@ -11,42 +11,47 @@ from typing import Final
 __all__ = ["cells_of", "cleaned", "ems_of", "wrapped"]
 
 _UNSEEN: Final = frozenset({"Cc", "Cs", "Cn", "Co"})
-_TURNS: Final = frozenset({"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"})
-"""Marks that turn the direction of what follows them, also of what is not theirs."""
+_TIES: Final = "\u200c\u200d"
+"""What ties characters together, or keeps them apart, within a word."""
+
 _JOINERS: Final = frozenset({"Mn", "Me", "Mc", "Cf", "Sk"})
 _BREAKS: Final = re.compile(r"(?<=[ _\-./:])|(?<=[a-z])(?=[A-Z])")
 
-# How wide characters are in the widest of the usual sans-serif fonts (DejaVu Sans and Verdana), in hundredths of an em,
-# rounded up. Whatever font a viewer has, text is not wider than this.
+# How wide characters are in the widest of the usual sans-serif fonts (DejaVu Sans, Verdana, Open Sans), in hundredths of
+# an em. Whatever font a viewer has, text is hardly ever wider than this, and boxes have room beside it.
 _ASCII: Final = {
     28: "il",
     37: "jf',. ",
-    46: 'rtIJ!"()[]|/\\:;-',
-    57: "cszL?",
+    46: 'rtIJ!"()[]/\\:;-',
+    57: "cszL?|",
     64: "abdeghknopquvxyEFPTY0123456789$*_`{}",
     70: "ABCKRSVXZ",
     80: "DGHNOQU&",
     85: "w#+<=>^~",
-    90: "M",
+    91: "M",
     100: "mW@",
     108: "%",
 }
 _EMS: Final = {letter: hundredths / 100 for hundredths, letters in _ASCII.items() for letter in letters}
-_WIDE_LETTERS: Final = frozenset("æœшщюжмыфѿАДЖМЩШЮФЫѠÆŒΩΨΦω…—")
+_SMALL_LETTERS: Final = frozenset("αβγδεζηθικλνξοπρςστυχабвгдезийклнопрстухцчьэяß")
+_CAPITALS: Final = frozenset("ΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩАБВГДЕЗИЙКЛМНОПРСТУХЦЧЬЭЯ")
 
 
 def cleaned(text: str) -> str:
-    """The text on one line, without characters that cannot be shown or that change how others are.
+    """The text on one line, without characters that cannot be seen or that change how others are.
 
-    Control characters, halves of surrogate pairs, unassigned characters and turns of direction become ``\\ufffd``.
+    Control characters, halves of surrogate pairs and unassigned characters are replaced; what turns the direction of
+    text, or only says where lines may be broken, is left out.
     """
     return "".join(_shown(letter) for letter in " ".join(text.split())) or "\ufffd"
 
 
 @cache
 def _shown(letter: str) -> str:
-    is_unseen = unicodedata.category(letter) in _UNSEEN or unicodedata.bidirectional(letter) in _TURNS
-    return "\ufffd" if is_unseen else letter
+    category = unicodedata.category(letter)
+    if category == "Cf":
+        return letter if letter in _TIES else ""
+    return "\ufffd" if category in _UNSEEN else letter
 
 
 def cells_of(text: str) -> int:
@@ -68,17 +73,18 @@ def ems_of(text: str) -> float:
 
 @cache
 def _ems_of_letter(letter: str) -> float:
-    plain = unicodedata.normalize("NFD", letter)[0]  # an accent does not make a letter wider
-    if plain in _EMS:
-        return _EMS[plain]
-    category = unicodedata.category(plain)
+    category = unicodedata.category(letter)
     if category in {"Mn", "Me", "Cf"}:
         return 0.0
-    if unicodedata.east_asian_width(plain) in {"W", "F"}:
-        return 1.02 if category == "Lo" else 1.4  # pictures are drawn wider than the letters beside them
-    if plain in _WIDE_LETTERS or category not in {"Ll", "Lu", "Nd"}:
-        return 1.2
-    return 0.7 if category == "Ll" else 0.85
+    plain = unicodedata.normalize("NFD", letter)[0]
+    accent = 0.0 if plain == letter else 0.12
+    if plain in _EMS:
+        return _EMS[plain] + accent
+    if plain in _SMALL_LETTERS or plain in _CAPITALS:
+        return (0.72 if plain in _SMALL_LETTERS else 0.92) + accent
+    if category == "Lo" and unicodedata.east_asian_width(letter) in {"W", "F"}:
+        return 1.02
+    return 1.45 if category in {"So", "Sm"} else 1.22
 
 
 def wrapped(

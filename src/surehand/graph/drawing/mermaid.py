@@ -44,12 +44,16 @@ class _Named:
     inner: Sequence[_Named | None]
 
     def end_of(self, place: int, kind: Kind) -> str:
-        """The id at which an arrow begins or ends: for a graph that is opened, the start or end within."""
+        """The id at which an arrow begins or ends: for a graph that is opened, the end or the start within.
+
+        It has always a start. An arrow at its frame would be one from the frame to what is in it, where a graph is
+        followed by itself, and that Mermaid does not draw.
+        """
         within = self.inner[place]
         if within is None:
             return self.ids[place]
         inner = (at for at, figure in enumerate(within.picture.figures) if figure.kind is kind)
-        return next((within.end_of(at, kind) for at in inner), self.ids[place])
+        return within.end_of(next(inner, 0), kind)
 
 
 def _named(picture: Picture, prefix: str, taken: set[str]) -> _Named:
@@ -64,8 +68,8 @@ def _named(picture: Picture, prefix: str, taken: set[str]) -> _Named:
 def _id(figure: Figure, place: int) -> str:
     if figure.kind in {Kind.START, Kind.END}:
         return f"__{figure.text}__"
-    if figure.kind is Kind.JOIN:
-        return f"node_{place - 1}_all"
+    if figure.kind is not Kind.NODE:
+        return f"node_{place - 1}_{figure.kind.value}"
     is_plain = _PLAIN.fullmatch(figure.text) and figure.text.lower() not in _RESERVED and len(figure.text) <= _LONGEST
     return figure.text if is_plain else f"node_{place - 1}_"
 
@@ -95,7 +99,7 @@ def _shape(figure: Figure) -> str:
     match figure.kind:
         case Kind.START | Kind.END:
             return f"([{figure.text}])"
-        case Kind.JOIN:
+        case Kind.JOIN | Kind.ANY:
             return f"(({figure.text}))"
         case Kind.NODE:
             return f'[["{_label(figure)}"]]' if figure.is_graph else f'["{_label(figure)}"]'

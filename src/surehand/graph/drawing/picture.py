@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final, NamedTuple
 
 from surehand.control import END, START
 from surehand.errors import OptionError
@@ -13,6 +14,16 @@ from surehand.graph.drawing.lettering import cleaned
 from surehand.graph.plan import Branch, Node, Plan
 
 __all__ = ["Arrow", "Figure", "Kind", "Picture", "picture_of"]
+
+
+_ANY: Final = ""
+"""Stands among the names of nodes, none of which is blank."""
+
+_Key = str | int
+"""The name of a node, or the number of a join."""
+
+_MANY: Final = 60
+"""Arrows to every node that are still drawn one by one."""
 
 
 class Kind(Enum):
@@ -23,6 +34,8 @@ class Kind(Enum):
     NODE = "node"
     JOIN = "join"
     """An edge that waits for several nodes: it has arrows from all of them and one to what follows."""
+    ANY = "any"
+    """Stands for every node: many paths that say nothing of their targets would be an arrow from each node to each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +70,7 @@ class Picture:
 
     name: str
     figures: tuple[Figure, ...]
-    """START first, then the nodes as they were added, the joins, and END if anything leads there."""
+    """START first, then the nodes as they were added, the joins, ANY, and END: these two if anything leads there."""
     arrows: tuple[Arrow, ...]
 
 
@@ -71,19 +84,25 @@ def picture_of(plan: Plan, *, xray: bool | int = False) -> Picture:
     Raises:
         OptionError: ``xray`` is none of these.
     """
+    return _picture(plan, _depth(xray))
+
+
+def _depth(xray: object) -> int:
     if not isinstance(xray, int) or xray < 0:
         raise OptionError(option="xray", value=xray, expected="True, False, or how many levels of graphs to open")
-    return _picture(plan, sys.maxsize if xray is True else int(xray))
+    return sys.maxsize if xray is True else int(xray)
 
 
 def _picture(plan: Plan, depth: int) -> Picture:
-    arrows = _arrows(plan)
-    figures = [Figure(kind=Kind.START, text="start")]
-    figures += [_figure(plan, node, depth) for node in plan.nodes.values()]
-    figures += [Figure(kind=Kind.JOIN, text="all") for _ in plan.joins]
-    if any(arrow.target == len(figures) for arrow in arrows):
-        figures.append(Figure(kind=Kind.END, text="end"))
-    return Picture(name=cleaned(plan.name), figures=tuple(figures), arrows=arrows)
+    ways = _told_apart(plan, list(_ways(plan)))
+    targets = {way.target for way in ways}
+    figures: dict[_Key, Figure] = {START: Figure(kind=Kind.START, text="start")}
+    figures |= {name: _figure(plan, node, depth) for name, node in plan.nodes.items()}
+    figures |= {number: Figure(kind=Kind.JOIN, text="all") for number, _ in enumerate(plan.joins)}
+    figures |= {_ANY: Figure(kind=Kind.ANY, text="any node")} if _ANY in targets else {}
+    figures |= {END: Figure(kind=Kind.END, text="end")} if END in targets else {}
+    arrows = _arrows(ways, {key: place for place, key in enumerate(figures)})
+    return Picture(name=cleaned(plan.name), figures=tuple(figures.values()), arrows=arrows)
 
 
 def _figure(plan: Plan, node: Node, depth: int) -> Figure:
@@ -101,43 +120,63 @@ def _figure(plan: Plan, node: Node, depth: int) -> Figure:
     )
 
 
-def _arrows(plan: Plan) -> tuple[Arrow, ...]:
-    """Every way through the graph, with all that is said of it."""
-    joins = len(plan.nodes) + 1
-    places = {START: 0, END: joins + len(plan.joins)}
-    places |= {name: place for place, name in enumerate(plan.nodes, 1)}
+class _Way(NamedTuple):
+    """One thing that leads from one figure to another."""
+
+    source: _Key
+    target: _Key
+    is_choice: bool = False
+    label: str = ""
+
+
+def _arrows(ways: Sequence[_Way], places: Mapping[_Key, int]) -> tuple[Arrow, ...]:
+    """The ways, with all that is said of those of one kind from one figure to another."""
     labels: dict[tuple[int, int, bool], dict[str, None]] = {}
-    for source, target, is_choice, label in _ways(plan):
-        labels.setdefault((places[source], places[target], is_choice), {})[label] = None
-    for place, join in enumerate(plan.joins, joins):
-        labels |= {(places[source], place, False): {} for source in join.sources}
-        labels[place, places[join.target], False] = {}
+    for way in ways:
+        labels.setdefault((places[way.source], places[way.target], way.is_choice), {})[way.label] = None
     return tuple(
         Arrow(source=source, target=target, is_choice=is_choice, label=", ".join(filter(None, said)))
         for (source, target, is_choice), said in labels.items()
     )
 
 
-def _ways(plan: Plan) -> Iterator[tuple[str, str, bool, str]]:
-    """``(source, target, whether that is decided while it runs, the answer that leads there)``, without the joins."""
+def _told_apart(plan: Plan, ways: Sequence[_Way]) -> list[_Way]:
+    """The ways, those that may lead anywhere being one to each node and to the end if they are few."""
+    everywhere = (*plan.nodes, END)
+    if sum(way.target == _ANY for way in ways) * len(everywhere) > _MANY:
+        return [*ways, *(_Way(_ANY, target, is_choice=True) for target in everywhere)]
+    return [
+        way._replace(target=target) for way in ways for target in (everywhere if way.target == _ANY else (way.target,))
+    ]
+
+
+def _ways(plan: Plan) -> Iterator[_Way]:
     for source in (START, *plan.nodes):
-        yield from ((source, target, False, "") for target in plan.edges.get(source, ()))
+        yield from (_Way(source, target) for target in plan.edges.get(source, ()))
         for branch in plan.branches.get(source, ()):
-            yield from ((source, target, True, label) for target, label in _choices(plan, branch))
+            yield from _ways_of_branch(branch)
         if source in plan.nodes:
             yield from _ways_of_node(plan, plan.nodes[source])
+    for number, join in enumerate(plan.joins):
+        yield from (_Way(source, number) for source in join.sources)
+        yield _Way(number, join.target)
 
 
-def _ways_of_node(plan: Plan, node: Node) -> Iterator[tuple[str, str, bool, str]]:
+def _ways_of_branch(branch: Branch) -> Iterator[_Way]:
+    """Where its answers lead."""
+    if branch.targets is None:
+        yield from (_Way(branch.source, target, is_choice=True) for target in branch.declared or (_ANY,))
+        return
+    for answer, target in branch.targets.items():
+        label = "" if answer == target else cleaned(str(answer))
+        yield _Way(branch.source, target, is_choice=True, label=label)
+
+
+def _ways_of_node(plan: Plan, node: Node) -> Iterator[_Way]:
     """Where its commands lead; to the end where nothing is known to follow."""
-    yield from ((node.name, target, True, "") for target in (*plan.nodes, END) if target in (node.destinations or ()))
+    for target in (*plan.nodes, END):
+        if target in (node.destinations or ()):
+            yield _Way(node.name, target, is_choice=True)
     leads_on = plan.edges.get(node.name) or plan.branches.get(node.name) or node.destinations
     if not leads_on and not any(node.name in join.sources for join in plan.joins):
-        yield node.name, END, node.destinations is None, ""
-
-
-def _choices(plan: Plan, branch: Branch) -> list[tuple[str, str]]:
-    """The targets of a branch with the answers that lead there; every node where they are not known."""
-    if branch.targets is not None:
-        return [(target, "" if key == target else cleaned(str(key))) for key, target in branch.targets.items()]
-    return [(target, "") for target in (branch.declared or (*plan.nodes, END))]
+        yield _Way(node.name, END, is_choice=node.destinations is None)

@@ -42,7 +42,7 @@ def needed_widths(sides: Sides, pen: Pen) -> list[int]:
     widths = list[int]()
     for number, item in enumerate(sides.web.items):
         count = 1 if item.is_bend else max(len(sides.ends(number, is_below=side)) for side in (True, False))
-        widths.append(max(item.size[0], (count - 1) * pen.pitch + 1 + 2 * (pen.pitch // 2) * (not item.is_bend)))
+        widths.append(max(item.size[0], (count + 1) * pen.pitch + 1 if count > 1 else 1))
     return [width | 1 for width in widths]
 
 

@@ -1,13 +1,13 @@
 """A graph as an SVG picture that needs nothing but itself.
 
-It has no scripts, no style sheets, no ids and no references, so that several may stand in one page and none of them asks
-anybody for anything. Boxes bring their own ground, and lines are of a grey that can be told from white and from black:
-the page may be light or dark.
+It has no scripts, no style sheets, no ids and no references, so that several may stand in one page, and none of them
+asks anybody for anything. Boxes bring their own ground, and lines are of a grey that can be told from white and from
+black: the page may be light or dark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import pairwise
 from math import ceil
@@ -55,9 +55,10 @@ def svg_of(picture: Picture) -> str:
     """The graph as SVG 1.1; the same graph always gives the same text."""
     layout = lay_out(picture, _PEN)
     width, height = layout.width * _CELL + 2 * _MARGIN, layout.height * _CELL + 2 * _MARGIN
+    size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
+    font = f'font-family="sans-serif" font-size="{_FONT}" text-anchor="middle"'
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" version="1.1" role="img" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="{_FONT}" text-anchor="middle">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" version="1.1" role="img" {size} {font}>',
         f"<title>{_text(picture.name)}</title>",
         f"<desc>{_text(_told(picture))}</desc>",
         *_drawn(layout, _MARGIN, _MARGIN),
@@ -110,7 +111,8 @@ def _figure(box: Box) -> Iterator[str]:
         return
     yield f"<g><title>{_text(' '.join([figure.text, *(f'({mark})' for mark in figure.marks)]))}</title>"
     if figure.kind is not Kind.NODE:
-        yield _rect(box, f'rx="{box.height * _CELL / 2:g}"' + (f' fill="{_TINT}"' if figure.kind is not Kind.JOIN else ""))
+        tint = f' fill="{_TINT}"' if figure.kind in {Kind.START, Kind.END} else ""
+        yield _rect(box, f'rx="{box.height * _CELL / 2:g}"{tint}')
     else:
         yield _rect(box, 'rx="6"')
     if box.inner is not None:
@@ -169,31 +171,33 @@ def _path(points: Sequence[Point], *, ends_at_head: bool) -> str:
     """A line with round corners; before a head it ends where that begins."""
     pixels = [(_px(x), _px(y)) for x, y in points]
     if ends_at_head:
-        (_, before), (x, y) = pixels[-2:]
-        pixels[-1] = (x, y - _HEAD[0] + 1 if before < y else y + _HEAD[0] - 1)
+        (_, above), (x, y) = pixels[-2:]
+        pixels[-1] = (x, y - _HEAD[0] + 1 if above < y else y + _HEAD[0] - 1)
     parts = [f"M{pixels[0][0]:g} {pixels[0][1]:g}"]
     for before, corner, after in zip(pixels, pixels[1:], pixels[2:], strict=False):
-        start, end = _towards(corner, before), _towards(corner, after)
+        # Half of the way to the next corner is left to that one.
+        start, end = (_towards(corner, other, _CORNER, part=0.5) for other in (before, after))
         parts.append(f"L{start[0]:g} {start[1]:g}Q{corner[0]:g} {corner[1]:g} {end[0]:g} {end[1]:g}")
     parts.append(f"L{pixels[-1][0]:g} {pixels[-1][1]:g}")
     return "".join(parts)
 
 
-def _towards(corner: Point, other: Point) -> Point:
-    """Where a round corner begins, on the way to another one; half of the way is left to that one."""
-    far = abs(other[0] - corner[0]) + abs(other[1] - corner[1])
-    part = min(_CORNER, far / 2) / far if far else 0.0
-    return corner[0] + (other[0] - corner[0]) * part, corner[1] + (other[1] - corner[1]) * part
+def _towards(corner: Point, other: Point, far: float, *, part: float = 1.0) -> Point:
+    """The point so far on the way from a corner to another one, but after no more than that part of the way."""
+    way = abs(other[0] - corner[0]) + abs(other[1] - corner[1])
+    share = min(far / way, part) if way else 0.0
+    return corner[0] + (other[0] - corner[0]) * share, corner[1] + (other[1] - corner[1]) * share
 
 
-def _until(points: Sequence[Point], drawn: Iterable[tuple[Point, Point]]) -> tuple[Point, ...]:
-    """A line up to where it meets what is drawn of its net."""
-    drawn = list(drawn)
+def _until(points: Sequence[Point], drawn: Sequence[tuple[Point, Point]]) -> tuple[Point, ...]:
+    """A line up to where it meets what is drawn of its net, and round the corner if it turns there."""
     for number, (start, end) in enumerate(pairwise(points)):
         met = [point for line in drawn if (point := _meeting(start, end, line)) is not None]
         if met:
             nearest = min(met, key=lambda point: abs(point[0] - start[0]) + abs(point[1] - start[1]))
-            return (*points[: number + 1], nearest)
+            is_corner = nearest == end and number + 2 < len(points)
+            rest = [_towards(end, points[number + 2], _CORNER / _CELL)] if is_corner else []
+            return (*points[: number + 1], nearest, *rest)
     return tuple(points)
 
 

@@ -95,9 +95,7 @@ def spun(picture: Picture, sizes: Sequence[tuple[int, int]], pen: Pen) -> Web:
 
 def _with_rows_for_labels(ranks: Sequence[int], arrows: Sequence[Arrow]) -> list[int]:
     """The ranks with one more after each that a label has to stand below."""
-    labelled = {
-        ranks[arrow.source] - (ranks[arrow.target] < ranks[arrow.source]) for arrow in arrows if arrow.label
-    }
+    labelled = {ranks[arrow.source] - (ranks[arrow.target] < ranks[arrow.source]) for arrow in arrows if arrow.label}
     before = [0]
     for rank in range(max(ranks)):
         before.append(before[-1] + (rank in labelled))
