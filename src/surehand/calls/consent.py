@@ -22,12 +22,20 @@ from surehand.calls.table import RegisteredTool
 from surehand.calls.typed import typed
 from surehand.concurrency import is_cancelled_from_outside, run_in_thread
 from surehand.errors import ApprovalRequired, InputError, InterruptExpired, InvalidArguments
-from surehand.interrupts import APPROVAL_DECISIONS, Decision, InterruptScope, current_scope, know, read_decision
+from surehand.interrupts import (
+    APPROVAL_DECISIONS,
+    EDITED,
+    RESPONDED,
+    Decision,
+    InterruptScope,
+    current_scope,
+    know,
+    read_decision,
+)
 from surehand.outcomes import FailureKind, Outcome
 
 __all__ = ["authorise", "can_be_asked", "consent", "with_edit_told"]
 
-_EDITED: Final = "a human changed the arguments"
 _MAX_EDIT: Final = 2_000
 """The most characters of changed arguments that the model is told."""
 
@@ -138,7 +146,7 @@ def _decided(call: Call, tool: RegisteredTool, decision: Decision) -> Call:
             reason = decision.message.strip() or "It was not approved."
             return failed(call, FailureKind.DENIED, f"The call was not executed. {reason}")
         case "respond":
-            outcome = Outcome(repairs=call.repairs, notes=("answered by a human in the tool's place",))
+            outcome = Outcome(repairs=call.repairs, notes=(RESPONDED,))
             return call._replace(value=ToolReturn(decision.message), outcome=outcome)
         case _:
             raise InputError(
@@ -164,14 +172,14 @@ def _edited(call: Call, tool: RegisteredTool, decision: Decision) -> Call:
         arguments=arguments,
         values=valid.values,
         sent=call.arguments if call.sent is None else call.sent,
-        repairs=(*call.repairs, _EDITED, *valid.repairs),
+        repairs=(*call.repairs, EDITED, *valid.repairs),
         is_approved=True,
     )
 
 
 def with_edit_told(call: Call) -> Call:
     """The call with a note below its result, where a human changed what it ran with."""
-    if call.rendered is None or _EDITED not in call.repairs or call.outcome is None or call.outcome.attempts == 0:
+    if call.rendered is None or EDITED not in call.repairs or call.outcome is None or call.outcome.attempts == 0:
         return call
     used = shorten(json.dumps(call.arguments, ensure_ascii=False, default=repr), _MAX_EDIT, advice="")
     note = f"[A human changed the arguments; the call ran with {used}]"

@@ -3,6 +3,8 @@
 from surehand.interrupts.approvals import (
     APPROVAL_DECISIONS,
     DOUBT_DECISIONS,
+    EDITED,
+    RESPONDED,
     Decision,
     EditCheck,
     check_answer,
@@ -25,6 +27,8 @@ from surehand.interrupts.signals import (
 __all__ = [
     "APPROVAL_DECISIONS",
     "DOUBT_DECISIONS",
+    "EDITED",
+    "RESPONDED",
     "Answer",
     "Decision",
     "EditCheck",

@@ -24,7 +24,17 @@ from surehand.errors import InterruptError
 from surehand.interrupts.signals import Interrupt
 from surehand.shapes import is_array, is_object
 
-__all__ = ["APPROVAL_DECISIONS", "DOUBT_DECISIONS", "Decision", "EditCheck", "check_answer", "know", "read_decision"]
+__all__ = [
+    "APPROVAL_DECISIONS",
+    "DOUBT_DECISIONS",
+    "EDITED",
+    "RESPONDED",
+    "Decision",
+    "EditCheck",
+    "check_answer",
+    "know",
+    "read_decision",
+]
 
 DecisionKind: TypeAlias = Literal["approve", "edit", "reject", "respond", "run_again", "done", "give_up"]
 
@@ -32,6 +42,11 @@ APPROVAL_DECISIONS: Final[tuple[DecisionKind, ...]] = ("approve", "edit", "rejec
 """What may be answered to a question whether a call may run."""
 DOUBT_DECISIONS: Final[tuple[DecisionKind, ...]] = ("run_again", "done", "give_up")
 """What may be answered to a question what is to become of a call that was interrupted while it ran."""
+
+EDITED: Final = "a human changed the arguments"
+"""Stands in the repairs of a call that ran with other arguments than it was made with."""
+RESPONDED: Final = "answered by a human in the tool's place"
+"""Stands in the notes of a call that did not run."""
 
 _FORMS: Final = (
     "True, False, 'approve', 'reject', {'type': 'edit', 'args': {…}}, {'type': 'reject', 'message': '…'} "

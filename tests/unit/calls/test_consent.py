@@ -18,7 +18,9 @@ from surehand import (
     HumanMessage,
     InterruptError,
     MessagesState,
+    ResultCache,
     RetryPolicy,
+    SingleFlight,
     StateGraph,
     ToolContext,
     ToolException,
@@ -384,3 +386,37 @@ def test_an_approved_call_is_announced_with_how_it_ended() -> None:
     answered = decided({"type": "respond", "message": "Done by hand."}, refund, call=REFUND, listener=events)
     finished = events.of(CallFinished)[-1]
     assert finished.outcome == answered.outcome
+
+
+# Beside middlewares that give one result to several calls
+
+
+def test_equal_calls_are_each_decided_about() -> None:
+    @tool(read_only=True, requires_approval=True)
+    def read(path: str) -> str:
+        """Read a file."""
+        RAN.append(path)
+        return "text"
+
+    graph = kept(read, middleware=[SingleFlight()])
+    first, second = questions_in(graph.invoke(turn_of(*[("read", {"path": "a"})] * 2), THREAD))
+    state = graph.invoke(Command(resume={first.id: True, second.id: False}), THREAD)
+    assert [kind(answer) for answer in answers_in(state)] == [None, "denied"]
+    assert RAN == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "kept_results"),
+    [(True, 1), ({"type": "edit", "args": {"path": "b"}}, 0), ({"type": "respond", "message": "text"}, 0)],
+)
+def test_what_a_human_had_a_hand_in_is_not_kept_for_others(answer: Any, kept_results: int) -> None:
+    @tool(read_only=True)
+    def read(path: str, ctx: ToolContext) -> str:
+        """Read a file that somebody has to allow."""
+        if not ctx.is_approved:
+            raise ApprovalRequired
+        return f"text of {path}"
+
+    cache = ResultCache(key=lambda _: "all")
+    decided(answer, read, call=("read", {"path": "a"}), middleware=[cache])
+    assert len(cache) == kept_results

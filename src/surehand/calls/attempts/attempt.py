@@ -183,6 +183,7 @@ class _Stay:
         begun = await begin_in_journal(self.call)
         self.call = self.call if begun is None else begun
         if begun is not None and begun.outcome is None:
+            self.started = self._now()
             return True
         self._tell_breaker()
         self.started, self.is_admitted = None, False

@@ -20,6 +20,7 @@ from surehand.calls.middleware.protocol import AsyncRun, ToolCallRequest
 from surehand.calls.results import is_cut_note, names_handle
 from surehand.concurrency import SYSTEM_CLOCK, Clock
 from surehand.errors import OptionError
+from surehand.interrupts import EDITED, RESPONDED
 from surehand.messages import ToolMessage
 from surehand.outcomes import Outcome
 from surehand.policy import check_function, count, flag, seconds_or_none
@@ -48,8 +49,9 @@ class ResultCache:
     of tools that is computed for each turn, is another tool.
 
     An answer from here has a note in its outcome and no attempts. Each holds copies of its own; a result whose artifact
-    cannot be copied is not kept, nor is one that came with a ``Command``, nor one that was cut and names a handle: that
-    opens in one conversation, and not for ever. Thread-safe; several nodes may share a cache.
+    cannot be copied is not kept, nor is one that came with a ``Command`` or that a human had a hand in, nor one that
+    was cut and names a handle: that opens in one conversation, and not for ever. Thread-safe; several nodes may share a
+    cache.
 
     Args:
         ttl: Seconds a result may be used; None for no end.
@@ -96,7 +98,8 @@ class ResultCache:
             logger.debug("%s: tool %s answered from the result cache", request.tool_call["id"], request.tool.name)
             return known.replace(tool_call_id=request.tool_call["id"], name=request.tool_call["name"])
         answer = await run(request)
-        if answer.status == "success" and not request.came_with_command() and not _is_on_a_shelf(answer):
+        is_own = not request.came_with_command() and not _is_on_a_shelf(answer) and not _is_a_humans(answer)
+        if answer.status == "success" and is_own:
             self._keep(key, answer)
         return answer
 
@@ -156,6 +159,12 @@ def _is_on_a_shelf(answer: ToolMessage) -> bool:
     """Whether the rest of the result is to be read from a shelf."""
     was_cut = answer.outcome is not None and any(map(is_cut_note, answer.outcome.notes))
     return was_cut and names_handle(answer.text)
+
+
+def _is_a_humans(answer: ToolMessage) -> bool:
+    """Whether a human decided what the call ran with, or what it was answered."""
+    outcome = answer.outcome
+    return outcome is not None and (EDITED in outcome.repairs or RESPONDED in outcome.notes)
 
 
 def _checked(key: Hashable) -> Hashable:

@@ -42,8 +42,9 @@ class SingleFlight:
     """A middleware that runs identical calls of a read-only tool in one turn once, and answers them all.
 
     A failure is shared like a result. Where the call that runs is cancelled, the next of those that wait runs in its
-    place. Calls of other tools are each run, and so are those of tools that are given their call's id. The answers that
-    were shared say so in a note of their outcome, and hold copies of their own.
+    place. Calls of other tools are each run, and so are those of tools that are given their call's id or need an
+    approval, which is one call's. The answers that were shared say so in a note of their outcome, and hold copies of
+    their own.
 
     Example:
         node = ToolNode([search, save], middleware=[SingleFlight()])
@@ -57,7 +58,8 @@ class SingleFlight:
         flights: _Flights = request.shared.setdefault(self, {})
         if not request.options.read_only:
             return await _written(flights, request, run)
-        if any(injection.kind is InjectionKind.CALL_ID for injection in request.tool.injections):
+        is_its_own = any(injection.kind is InjectionKind.CALL_ID for injection in request.tool.injections)
+        if is_its_own or request.options.requires_approval:
             return await run(request)
         key = (request.tool.name, digest_of(request.tool_call["args"]))
         while (flight := flights.get(key)) is not None:
