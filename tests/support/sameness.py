@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import deque
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
+
+from pydantic import BaseModel
 
 from surehand.messages import Message, parts_of
 
@@ -12,19 +15,23 @@ __all__ = ["is_same"]
 
 
 def is_same(left: Any, right: Any) -> bool:
-    if type(left) is not type(right):
-        return False
-    if isinstance(left, Message):
-        return is_same(parts_of(left), parts_of(right))
-    if isinstance(left, dict):
-        return _are_same(left.items(), right.items())  # pyright: ignore[reportUnknownArgumentType] - of anything
-    if isinstance(left, list | tuple | deque):
-        return _are_same(left, right)  # pyright: ignore[reportUnknownArgumentType] - of anything
-    if isinstance(left, float | complex):
-        return repr(left) == repr(right)
-    return bool(left == right)
+    return left is right or _picture(left) == _picture(right)
 
 
-def _are_same(left: Iterable[Any], right: Iterable[Any]) -> bool:
-    lefts, rights = list(left), list(right)
-    return len(lefts) == len(rights) and all(map(is_same, lefts, rights))
+def _picture(value: object) -> Any:
+    """All that can be told of a value, as something that is compared well: also of numbers that are none."""
+    kind: Any = type(value)
+    held: Any = value
+    if isinstance(value, Message):
+        held = parts_of(value)
+    elif dataclasses.is_dataclass(value):
+        held = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
+    elif isinstance(value, BaseModel):
+        held = [vars(value), value.model_extra, value.model_fields_set]
+    if isinstance(held, dict):
+        pairs = cast("Iterable[tuple[Any, Any]]", held.items())
+        return kind, [(_picture(key), _picture(item)) for key, item in pairs]
+    if isinstance(held, set | frozenset | list | tuple | deque):
+        items = [_picture(item) for item in cast("Iterable[Any]", held)]
+        return kind, sorted(items, key=repr) if isinstance(held, set | frozenset) else items
+    return kind, hex(value) if isinstance(value, int) else repr(value)

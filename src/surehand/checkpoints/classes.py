@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from enum import Enum, Flag
 from functools import cached_property
@@ -216,7 +217,7 @@ def _made_model(kind: type[BaseModel], parts: list[Any]) -> BaseModel:
         raise Damaged(
             f"what is stored is no {kind.__qualname__}: {complaint}", "Give the class back the rules it was stored by."
         )
-    made = kind.__new__(kind)
+    made = object.__new__(kind)
     _set(made, "__dict__", fields)
     _set(made, "__pydantic_fields_set__", set(list_of(beside.get("set", [*stored, *extra]))))
     _set(made, "__pydantic_extra__", extra if kind.model_config.get("extra") == "allow" else None)
@@ -235,9 +236,10 @@ def _private_of(kind: type[BaseModel], stored: dict[str, Any]) -> dict[str, Any]
 def _complaint(kind: type[BaseModel], fields: Mapping[str, Any], extra: Mapping[str, Any]) -> str | None:
     """Why the model's own rules do not take these values, or None."""
     names = {name: _wire_name(kind, name) for name in fields}
-    given: Any = {names[name]: value for name, value in fields.items()} | dict(extra)
+    # Copies, one level deep: validators that change what they are given are not to change the state.
+    given: Any = {names[name]: _own(value) for name, value in fields.items()} | dict(extra)
     if kind.__pydantic_root_model__:
-        given = fields["root"]
+        given = _own(fields["root"])
     try:
         kind.__pydantic_validator__.validate_python(given)
     except ValidationError as error:
@@ -247,6 +249,10 @@ def _complaint(kind: type[BaseModel], fields: Mapping[str, Any], extra: Mapping[
     except Exception as error:  # noqa: BLE001 - validators are the host's code
         return clipped(f"{type(error).__name__}: {error}", _COMPLAINT)
     return None
+
+
+def _own(value: object) -> object:
+    return copy(value) if type(value) in (list, dict, set) else value
 
 
 def _wire_name(kind: type[BaseModel], name: str) -> str:
@@ -279,7 +285,7 @@ def _made_legacy(kind: Any, parts: list[Any]) -> Any:
     makers = {name: None if field.required else field.get_default for name, field in kind.__fields__.items()}
     is_open = kind.__config__.extra == "allow"
     fields = _completed(kind, stored, makers | (dict.fromkeys(stored) if is_open else {}))
-    made = kind.__new__(kind)
+    made = object.__new__(kind)
     _set(made, "__dict__", fields)
     _set(made, "__fields_set__", set(list_of(beside["set"])))
     for name, value in object_of(beside["private"]).items():

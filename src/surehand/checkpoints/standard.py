@@ -26,6 +26,8 @@ __all__ = ["READERS", "WRITERS"]
 _SMALL: Final = 2**63
 """Integers beyond are written as hexadecimal digits: to read decimal ones takes time in the square of their number."""
 
+_MINUTE: Final = dt.timedelta(minutes=1)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Kind:
@@ -102,9 +104,14 @@ def _bytes(stored: Any) -> bytes:
 
 def _moment(value: dt.datetime | dt.time) -> Any:
     zone = value.tzinfo
-    if not value.fold and (zone is None or (type(zone) is dt.timezone and len(_offset(zone)) == 1)):
+    if not value.fold and (zone is None or _is_plain(zone)):
         return value.isoformat()
     return [value.replace(tzinfo=None).isoformat(), zone, value.fold]
+
+
+def _is_plain(zone: dt.tzinfo) -> bool:
+    """Whether it is a nameless offset in minutes; of smaller ones, Python's own reader loses some."""
+    return type(zone) is dt.timezone and len(parts := _offset(zone)) == 1 and not parts[0] % _MINUTE
 
 
 def _made_moment(kind: type[dt.datetime | dt.time]) -> Callable[[Any], Any]:

@@ -48,11 +48,12 @@ class Unstorable(Exception):
 class Writer:
     """Turns one value into JSON; for one text, by one thread."""
 
-    __slots__ = ("_is_lenient", "_kinds", "_refuse", "losses")
+    __slots__ = ("_is_in_message", "_is_lenient", "_kinds", "_refuse", "losses")
 
     def __init__(self, kinds: Mapping[type, Write], refuse: Callable[[Any], Unstorable]) -> None:
         self._kinds = kinds
         self._refuse = refuse
+        self._is_in_message = False
         self._is_lenient = False
         self.losses: list[Unstorable] = []
         """What was stored as what comes nearest, since it stands in a message."""
@@ -114,20 +115,24 @@ class Writer:
 
         A tool returns whatever it likes beside its text, and a model sends what it likes; neither is to end the run.
         """
+        if self._is_in_message:  # a message inside of another one is a value of that one like any other
+            return self.form(value, depth)
+        self._is_in_message = True
         try:
             return self.form(value, depth)
         except Unstorable as refusal:
             refusal.steps.append(f".{name}")
-            if self._is_lenient:
-                raise
             self.losses.append(refusal)
+            return self._nearest(value, depth)
+        finally:
+            self._is_in_message = self._is_lenient = False
+
+    def _nearest(self, value: object, depth: int) -> Any:
         self._is_lenient = True
         try:
             return self.form(value, depth)
         except Unstorable:  # nested too deeply, or it holds itself
             return {"$nearest": self.form(shown(value, _PREVIEW), depth)}
-        finally:
-            self._is_lenient = False
 
     def _other(self, value: object, depth: int) -> Any:
         """A value of a class that is not known: perhaps the read-only copy of one that is."""

@@ -280,6 +280,33 @@ def test_read_only_copies_come_back_as_values_of_their_class() -> None:
     assert found == ordered()
 
 
+def test_validator_that_changes_what_it_is_given_does_not_change_the_value() -> None:
+    class Sorted(BaseModel):
+        names: list[str]
+
+        @field_validator("names", mode="before")
+        @classmethod
+        def sort(cls, value: Any) -> Any:
+            value.sort()
+            return value
+
+    model = Sorted(names=["a"])
+    model.names = ["b", "a"]
+
+    assert again(model).names == ["b", "a"]
+    assert model.names == ["b", "a"]
+
+
+def test_class_that_makes_its_instances_itself_is_not_asked_to() -> None:
+    class Single(BaseModel):
+        n: int
+
+        def __new__(cls, *, n: int) -> Any:
+            return super().__new__(cls)
+
+    assert again(Single(n=1)) == Single(n=1)
+
+
 # -- what is refused when it is written ------------------------------------------------------------------------------
 
 

@@ -63,6 +63,8 @@ VALUES: list[Any] = [
     dt.datetime(2026, 1, 2, 3, 4, 5, 6),  # noqa: DTZ001 - hosts have them
     dt.datetime(2026, 1, 2, tzinfo=dt.UTC),
     dt.datetime(2026, 1, 2, tzinfo=dt.timezone(dt.timedelta(hours=-3, seconds=7))),
+    dt.datetime(2026, 1, 2, tzinfo=dt.timezone(dt.timedelta(hours=-3))),
+    dt.datetime(2026, 1, 2, tzinfo=dt.timezone(dt.timedelta(microseconds=1))),
     dt.datetime(2026, 1, 2, tzinfo=dt.timezone(dt.timedelta(hours=1), "here")),
     dt.datetime(2026, 10, 25, 2, 30, fold=1, tzinfo=OSLO),
     dt.time(1, 2, 3, 4),
