@@ -83,6 +83,7 @@ _TOLD: Final[dict[str, tuple[str, str, type[StoreError]]]] = {
 }
 """What is said of SQLite's errors, by the beginning of their names, and what to do."""
 
+_CAN_ASK_FOR_EFFECTIVE: Final = os.access in os.supports_effective_ids
 _Identity: TypeAlias = tuple[int, int] | None
 """Device and number of a file; None where there is none."""
 
@@ -198,6 +199,11 @@ class SqliteFile(Database[sqlite3.Connection]):
             )
         if found is not None and not Path(self.path).is_file():
             raise StoreError(problem=f"{self.path!r} is no file", remedy="Give the path of a file.")
+        # SQLite opens such a file all the same, and fails when it asks for the lock of one that writes. The file must
+        # not be opened here to find out: to close it would take all locks of this process with it.
+        if found is not None and not os.access(self.path, os.W_OK, effective_ids=_CAN_ASK_FOR_EFFECTIVE):
+            problem, remedy, kind = _TOLD["SQLITE_READONLY"]
+            raise kind(problem=f"{self.path!r} {problem}", remedy=remedy)
         return found is None
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
