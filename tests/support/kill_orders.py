@@ -43,7 +43,7 @@ VISITS: Final[dict[Point, int]] = {
     "after done": sum(TURNS),
     "between checkpoints": 2 * len(TURNS) + 2,
 }
-"""How often a run that nobody disturbs comes by each point."""
+"""How often a run that nobody disturbs comes by each point, at the least."""
 
 
 def kind_of(n: int) -> str:
@@ -69,10 +69,13 @@ class Order:
     """Whether the file may be used by several processes at a time."""
     timeout: float = 5.0
     """Seconds to wait for the file."""
-    form: Literal["agent", "graph"] = "agent"
+    form: Literal["agent", "graph", "nested"] = "agent"
+    """An agent; the graph that it is, made by hand; or an agent as a node of another graph."""
     door: Literal["sync", "async"] = "async"
     repeats_ids: bool = False
     """Whether the ids of calls begin anew in each turn, as some providers' do."""
+    asks: bool = False
+    """Whether some of the calls have to be approved; whoever runs the program approves of all."""
     point: Point | None = None
     """Where to die; None for nowhere."""
     visit: int = 1

@@ -23,7 +23,9 @@ from surehand import (
     START,
     AIMessage,
     CheckpointConflict,
+    Command,
     HumanMessage,
+    InterruptError,
     Message,
     MessagesState,
     SqliteSaver,
@@ -88,6 +90,7 @@ class Watch:
         """The same saver, watched: each method that writes, and its awaited twin."""
         watched: Any = saver
         watched.put, watched.aput = self._put(saver.put), self._aput(saver.aput)
+        watched.put_writes, watched.aput_writes = self._put(saver.put_writes), self._aput(saver.aput_writes)
         watched.save_call, watched.asave_call = self._save(saver.save_call), self._asave(saver.asave_call)
         return saver
 
@@ -150,17 +153,31 @@ def run(order: Order) -> None:
     ledger = Ledger(order)
     script = Script(ledger, repeats_ids=order.repeats_ids)
     with Watch(ledger, script).over(_opened(order)) as saver:
-        graph = _built(order, script, tools_of(ledger), saver)
+        graph = _built(order, script, tools_of(ledger, asks=order.asks), saver)
         config: RunConfig = {"configurable": {"thread_id": order.thread_id}}
         is_begun = graph.get_state(config).created_at is not None
         given = None if is_begun else {"messages": [HumanMessage("Do it all.")]}
         ledger.write("started", goes_on=is_begun)
         try:
-            reached = graph.invoke(given, config) if order.door == "sync" else asyncio.run(graph.ainvoke(given, config))
-        except CheckpointConflict as error:  # another process has gone on with the thread
+            reached = _reached(graph, given, config, order)
+        except (
+            CheckpointConflict,
+            InterruptError,
+        ) as error:  # another process has gone on with the thread, or answered
             ledger.write("lost", text=str(error))
             return
         ledger.write("over", **_told(order, reached["messages"]), next=list(graph.get_state(config).next))
+
+
+def _reached(graph: CompiledGraph, given: Any, config: RunConfig, order: Order) -> dict[str, Any]:
+    """The end of the run, with everything approved that is asked meanwhile."""
+    while True:
+        reached: dict[str, Any]
+        reached = graph.invoke(given, config) if order.door == "sync" else asyncio.run(graph.ainvoke(given, config))
+        questions = reached.get("__interrupt__", ())
+        if not questions:
+            return reached
+        given = Command(resume={question.id: "approve" for question in questions})
 
 
 def _opened(order: Order) -> Checkpointer:
@@ -175,10 +192,12 @@ def _in_postgres() -> Callable[[str], Checkpointer]:
 
 
 def _built(order: Order, script: Script, tools: Sequence[BaseTool], saver: Checkpointer) -> CompiledGraph:
-    """An agent, or the graph that an agent is, made by hand."""
     model = FunctionModel(script.reply)
     if order.form == "agent":
         return create_agent(model, list(tools), checkpointer=saver)
+    if order.form == "nested":
+        agent = create_agent(model, list(tools))
+        return StateGraph(MessagesState).add_node("agent", agent).add_edge(START, "agent").compile(saver)
 
     def think(state: dict[str, Any]) -> dict[str, Any]:
         return {"messages": [model.invoke(state["messages"])]}

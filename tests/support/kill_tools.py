@@ -50,14 +50,14 @@ class Hands:
         return f"{ctx.tool_name} {n} done"
 
 
-def tools_of(ledger: Ledger) -> list[BaseTool]:
-    """One tool for each kind of call."""
+def tools_of(ledger: Ledger, *, asks: bool) -> list[BaseTool]:
+    """One tool for each kind of call; some of which may have to be approved."""
     hands = Hands(ledger)
-    return [*_that_run_once(hands), *_that_may_run_twice(hands), *_that_can_be_found_out(hands)]
+    return [*_that_run_once(hands, asks=asks), *_that_may_run_twice(hands), *_that_can_be_found_out(hands, asks=asks)]
 
 
-def _that_run_once(hands: Hands) -> list[BaseTool]:
-    @tool
+def _that_run_once(hands: Hands, *, asks: bool) -> list[BaseTool]:
+    @tool(requires_approval=asks)
     def charge(n: int, ctx: ToolContext) -> str:
         """Have an effect that must not happen twice."""
         return hands.do(n, ctx)
@@ -101,13 +101,13 @@ def _that_may_run_twice(hands: Hands) -> list[BaseTool]:
     return [put, aput, look, peek]
 
 
-def _that_can_be_found_out(hands: Hands) -> list[BaseTool]:
+def _that_can_be_found_out(hands: Hands, *, asks: bool) -> list[BaseTool]:
     @tool(reconcile=hands.find_out)
     def book(n: int, ctx: ToolContext) -> str:
         """Have an effect that must not happen twice, and can be found out."""
         return hands.do(n, ctx)
 
-    @tool(reconcile=hands.afind_out)
+    @tool(reconcile=hands.afind_out, requires_approval=asks)
     async def transfer(n: int, ctx: ToolContext) -> str:
         """Have an effect that must not happen twice, and can be found out, awaited."""
         return await hands.ado(n, ctx)

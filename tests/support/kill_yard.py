@@ -176,7 +176,8 @@ def _drawn(yard: Yard, order: Order, seed: str) -> tuple[Round, random.Random]:
     chance = random.Random(seed)
     drawn = replace(
         order,
-        form=chance.choice(["agent", "graph"]),
+        form=chance.choice(["agent", "graph", "nested"]),
+        asks=chance.choice([False, True]),
         door=chance.choice(["sync", "async"]),
         repeats_ids=chance.choice([False, True]),
     )
