@@ -76,7 +76,7 @@ class Loop:
 
     async def ask(self, state: AgentState, config: RunConfig) -> dict[str, Any]:
         """The model's turn; where it is the last one, the calls it makes are closed."""
-        messages, update = _mended(state)
+        messages, update = await self._mended(state, config)
         try:
             offer, spent = await self._offer(state, messages, config)
             question = self._question(state, messages, offer=offer, spent=spent)
@@ -97,12 +97,25 @@ class Loop:
         closing = closed(reply.tool_calls) if verdict.reason else []
         return {**written, "messages": [*update, reply, *closing], "end_reason": verdict.reason}
 
+    async def _mended(self, state: AgentState, config: RunConfig) -> tuple[list[Message], list[Message]]:
+        """The conversation as it may be sent, and what the state has to take in for it.
+
+        A conversation that was loaded, or that goes on after a run was left, may hold calls that nobody answered.
+        During a run that cannot happen.
+        """
+        messages = state.get("messages", [])
+        if state.get("model_calls", 0) or not check_transcript(messages):
+            return messages, []
+        known = [] if self.tools is None else await self.tools.asettle(state, config)
+        mended = [with_id(message) for message in repair_transcript([*messages, *known])]
+        return mended, [RemoveMessage(id=REMOVE_ALL_MESSAGES), *mended]
+
     async def run_tools(self, state: AgentState, config: RunConfig) -> Any:
         """The tools' turn: one answer per call."""
         messages = state.get("messages", [])
         try:
-            direct = (await self.known_offer(state, config)).direct
-            answers, value, commands = await self._answers(state, config)
+            offer = await self.known_offer(state, config)
+            answers, value, commands = await self._answers(state, offer, config)
         except Exception as error:  # what the host's rule lets out goes on as it is, with the conversation as evidence
             attach_state(error, [*messages, *_answers_on(error)])
             raise
@@ -111,7 +124,7 @@ class Loop:
         if value is not MISSING:
             update |= {"structured_response": value, "end_reason": "structured_response"}
         else:
-            update["end_reason"] = self.verdicts.on_answers(messages, answers, direct=direct, asked=asked)
+            update["end_reason"] = self.verdicts.on_answers(messages, answers, offer=offer, asked=asked)
         return [Command(update=update), *commands] if commands else update
 
     # What the model is asked
@@ -179,14 +192,14 @@ class Loop:
     # What the tools say
 
     async def _answers(
-        self, state: AgentState, config: RunConfig
+        self, state: AgentState, offer: Offer, config: RunConfig
     ) -> tuple[list[ToolMessage], Any, Sequence[Command[Any]]]:
         """The answers in call order, the structured answer among them, and what tools ask of the graph."""
         if self.form is None:
             answers, commands = await self._run(state, config)
             return answers, MISSING, commands
         reply, calls = newest_reply(state.get("messages", []))
-        given = [call for call in calls if self.form.takes(call)]
+        given = [call for call in calls if self.form.takes(call["name"], offer.names)]
         taken = Taken([])
         if reply is not None and given:
             taken = await self.form.take(reply, given, thread_id=thread_of(config))
@@ -226,18 +239,6 @@ def _elapsed(clock: Clock) -> float:
     """Seconds since the run began."""
     runtime = current_runtime()
     return 0.0 if runtime is None else clock.now() - runtime.began(clock.now)
-
-
-def _mended(state: AgentState) -> tuple[list[Message], list[Message]]:
-    """The conversation as it may be sent, and what the state has to take in for it.
-
-    A conversation that was loaded may hold calls that nobody answered. During a run that cannot happen.
-    """
-    messages = state.get("messages", [])
-    if state.get("model_calls", 0) or not check_transcript(messages):
-        return messages, []
-    mended = [with_id(message) for message in repair_transcript(messages)]
-    return mended, [RemoveMessage(id=REMOVE_ALL_MESSAGES), *mended]
 
 
 def _marked(reply: AIMessage) -> AIMessage:

@@ -35,7 +35,7 @@ from surehand.calls.results import (
     well_formed,
     without_links,
 )
-from surehand.calls.run import Answers, calls_of, run_alone, run_alone_sync, run_turn, run_turn_sync
+from surehand.calls.run import Answers, calls_of, run_alone, run_alone_sync, run_turn, run_turn_sync, settle_turn
 from surehand.calls.saved_journal import SavedJournal
 from surehand.calls.table import RegisteredTool, ToolTable
 from surehand.calls.typed import typed
@@ -90,6 +90,7 @@ __all__ = [
     "run_alone_sync",
     "run_turn",
     "run_turn_sync",
+    "settle_turn",
     "shorten",
     "spent_limit",
     "timeout_of",

@@ -34,7 +34,7 @@ from surehand.messages import ToolCall, ToolMessage, close_call
 from surehand.outcomes import FailureKind
 from surehand.shapes import attach
 
-__all__ = ["Answers", "calls_of", "run_alone_sync", "run_turn", "run_turn_sync"]
+__all__ = ["Answers", "calls_of", "run_alone_sync", "run_turn", "run_turn_sync", "settle_turn"]
 
 _ROOM: Final = 1_000
 """How many calls beyond a turn's limit are taken up at a time: enough that slow ones keep no quick one waiting, and few
@@ -45,6 +45,7 @@ _BREATH: Final = 64
 _CANCELLED: Final = "The call was cancelled before it ended. It may have happened in part."
 _CANCELLED_ITSELF: Final = "The tool cancelled itself. It may have happened in part."
 _ASKED: Final = "The call waited for an answer when the turn was ended."
+_LEFT: Final = "The call was not executed: the conversation went on without it."
 _NOT_BEGUN: Final = "The call was not executed: the turn was ended before it."
 
 
@@ -153,6 +154,12 @@ async def run_turn(calls: Sequence[Call]) -> Answers:
         messages=[call.message for call in answered if call.message is not None],
         commands=tuple(call.command for call in answered if call.command is not None),
     )
+
+
+async def settle_turn(calls: Sequence[Call]) -> list[ToolMessage]:
+    """The answers to calls that the conversation went on without, in call order; none of them is run."""
+    ended = [await skip(call, _LEFT) for call in calls]
+    return [call.message for call in ended if call.message is not None]
 
 
 class _Floor:

@@ -24,6 +24,7 @@ __all__ = [
     "TranscriptProblem",
     "check_transcript",
     "close_call",
+    "left_calls",
     "repair_transcript",
     "trim_messages",
     "unanswered_calls",
@@ -259,6 +260,23 @@ def close_call(call: ToolCall, kind: FailureKind, text: str) -> ToolMessage:
         status="error",
         outcome=Outcome(kind=kind, text=text),
     )
+
+
+def left_calls(messages: Sequence[Message]) -> list[tuple[AIMessage, list[ToolCall]]]:
+    """The calls that nobody answered, wherever they stand, with the messages that made them.
+
+    Raises:
+        InputError: They are not a list of messages.
+    """
+    _check_messages(messages)
+    if _is_sound(messages):
+        return []
+    left: list[tuple[AIMessage, list[ToolCall]]] = []
+    for position, slots in _pair(messages).slots.items():
+        calls = [slot.call for slot in slots if slot.answer is None]
+        if calls:
+            left.append((cast("AIMessage", messages[position]), calls))
+    return left
 
 
 def unanswered_calls(messages: Sequence[Message]) -> tuple[AIMessage, list[ToolCall]]:

@@ -30,13 +30,14 @@ from surehand.calls import (
     past_calls,
     run_turn,
     run_turn_sync,
+    settle_turn,
     timeout_of,
 )
 from surehand.concurrency import SYSTEM_CLOCK, Clock
 from surehand.control import END, Command, RunConfig, Runtime
 from surehand.errors import InputError
 from surehand.events import Listener
-from surehand.messages import AIMessage, unanswered_calls
+from surehand.messages import AIMessage, ToolMessage, left_calls, unanswered_calls
 from surehand.nodes.conversation import Conversation
 from surehand.nodes.node_options import fatal_types, group_limits, overriding, stops_on_failure
 from surehand.nodes.offers import Offers, can_be_called, had, is_hidden_at_times
@@ -297,8 +298,34 @@ class ToolNode:
             offered.append(self._reader)
         return offered
 
+    async def asettle(self, state: Any, config: RunConfig | None = None, context: Any = None) -> list[ToolMessage]:
+        """The answers to calls of a kept run that the conversation went on without, in the order of the calls.
+
+        A run may be left while it waits for a human, or after a crash, by an input that begins anew. Its calls are
+        answered from what is known of them: those that ended with their results, those that may have happened as such,
+        and those that were not begun as not executed. Nothing is run. Outside of a kept run nothing is known, and
+        nothing is answered.
+
+        Args:
+            state: What the node would be invoked with.
+            config: The run's configuration.
+            context: The host's own object.
+        """
+        visit = self._visit(state, config, context)
+        if self._journal is None and visit.journal is None:
+            return []
+        tools = self._sets.fixed or await self._sets.anow(visit.request)
+        answers: list[ToolMessage] = []
+        for message, calls in left_calls(visit.messages):
+            answers += await settle_turn(calls_of(self._turn(visit, tools, message, guard=None), calls))
+        return answers
+
     def _calls(self, visit: Visit, tools: ToolSet) -> list[Call]:
         message, calls = unanswered_calls(visit.messages)
+        guard = _guard(self._host, tools.table, past_calls(visit.messages), visit.runtime)
+        return calls_of(self._turn(visit, tools, message, guard=guard), calls)
+
+    def _turn(self, visit: Visit, tools: ToolSet, message: AIMessage, *, guard: Guard | None) -> Turn:
         request, runtime = visit.request, visit.runtime
         host = self._host if self._sets.fixed is not None else replace(self._host, table=tools.table)
         turn = Turn(
@@ -312,14 +339,14 @@ class ToolNode:
             messages_key=self.messages_key,
             max_concurrency=_least(self._max_concurrency, _width_of(request.config)),
             timeout=timeout_of(request.config),
-            guard=_guard(host, tools.table, past_calls(visit.messages), runtime),
+            guard=guard,
             retries=None if host.retry_budget is None else RetryBudget(host.retry_budget),
             had=had(self._offers(visit), visit.messages),
             stream=None if runtime is None or "calls" not in runtime.wanted else runtime.publish,
         )
         if self._journal is not None or runtime is not None:
             self._open_journal(turn, visit)
-        return calls_of(turn, calls)
+        return turn
 
     def _open_journal(self, turn: Turn, visit: Visit) -> None:
         """Say where the calls of a turn are recorded.
