@@ -1,181 +1,118 @@
-"""However a provider cuts a reply into pieces, the same calls come out."""
+"""Streams of random runs: what is told adds up to what was reached, through either door."""
 
 from __future__ import annotations
 
-import json
+import asyncio
+import operator
+import threading
+from functools import reduce
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from surehand.dialects import anthropic_messages, openai_chat
-from surehand.messages import AIMessage, AIMessageChunk, ToolCallChunk
+from surehand import START, AIMessageChunk, MessagesState, StateGraph
+from surehand.graph.live import Entry, Outbox
+from surehand.messages import ToolCallChunk
+from surehand.testing import ScriptedModel
 
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-5, 5) | st.text('{}[]",:\\ aé', max_size=6),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text("ab{}", max_size=2), inner, max_size=2),
-    max_leaves=4,
+texts = st.text(max_size=5)
+
+
+@st.composite
+def fragments(draw: st.DrawFn) -> list[ToolCallChunk]:
+    """Pieces of the arguments of one call, or nothing."""
+    if draw(st.booleans()):
+        return []
+    index = draw(st.integers(0, 2))
+    return [
+        {
+            "type": "tool_call_chunk",
+            "index": index,
+            "id": f"c{index}",
+            "name": f"tool{index}",
+            "args": draw(st.sampled_from(['{"a": 1}', "{", "}", "", '{"a"'])),
+        }
+    ]
+
+
+@st.composite
+def replies(draw: st.DrawFn) -> list[AIMessageChunk]:
+    """A reply in pieces, with restarts in between."""
+    made = [
+        AIMessageChunk(
+            draw(texts), tool_call_chunks=draw(fragments()), is_restart=draw(st.sampled_from([False] * 5 + [True]))
+        )
+        for _ in range(draw(st.integers(0, 6)))
+    ]
+    return [*made, AIMessageChunk(response_metadata={"finish_reason": draw(st.sampled_from(["stop", "tool_calls"]))})]
+
+
+def taken(pieces: list[AIMessageChunk], door: str) -> list[Any]:
+    model = ScriptedModel([pieces])
+    graph = StateGraph(MessagesState).add_node("model", model).add_edge(START, "model").compile()
+    if door == "sync":
+        return list(graph.stream("hi", stream_mode=["messages", "values"]))
+
+    async def main() -> list[Any]:
+        return [item async for item in graph.astream("hi", stream_mode=["messages", "values"])]
+
+    return asyncio.run(main())
+
+
+@given(pieces=replies())
+def test_the_pieces_that_are_told_add_up_to_the_message_that_is_kept(pieces: list[AIMessageChunk]) -> None:
+    for door in ("sync", "async"):
+        items = taken(pieces, door)
+        told = [item[0] for mode, item in items if mode == "messages"]
+        assert [piece.text for piece in told] == [piece.text for piece in pieces]
+        assert reduce(operator.add, told).to_message() == items[-1][1]["messages"][-1]
+
+
+def put(box: Outbox, name: str, number: int) -> None:
+    for each in range(number):
+        box.put(Entry("custom", (), (name, each)), may_drop=True)
+
+
+async def aput(box: Outbox, name: str, number: int) -> None:
+    for each in range(number):
+        box.put(Entry("messages", (), (name, each)))
+        await box.room()
+
+
+async def put_together(box: Outbox, threads: list[int], awaiting: list[int]) -> None:
+    """Put items from threads and from coroutines at a time."""
+    started = [threading.Thread(target=put, args=(box, f"t{n}", number)) for n, number in enumerate(threads)]
+    for thread in started:
+        thread.start()
+    async with asyncio.TaskGroup() as tasks:
+        for n, number in enumerate(awaiting):
+            tasks.create_task(aput(box, f"a{n}", number))
+    for thread in started:
+        await asyncio.to_thread(thread.join)
+
+
+@given(
+    size=st.integers(1, 20),
+    threads=st.lists(st.integers(0, 60), max_size=3),
+    awaiting=st.lists(st.integers(0, 60), max_size=3),
+    pauses=st.lists(st.booleans(), min_size=1, max_size=10),
 )
-ARGUMENTS = st.dictionaries(st.text("xy{}", max_size=2), VALUES, max_size=3)
-CALLS = st.lists(st.tuples(st.sampled_from("fg"), ARGUMENTS), min_size=1, max_size=4)
-
-
-@st.composite
-def cut(draw: st.DrawFn, text: str) -> list[str]:
-    places = sorted(draw(st.sets(st.integers(0, len(text)), max_size=5)))
-    return [text[start:end] for start, end in zip([0, *places], [*places, len(text)], strict=True)]
-
-
-@st.composite
-def shuffled(draw: st.DrawFn, parts: list[list[Any]]) -> list[Any]:
-    """All items, in an order that keeps each list's own."""
-    left = [list(part) for part in parts if part]
-    mixed: list[Any] = []
-    while left:
-        part = draw(st.sampled_from(left))
-        mixed.append(part.pop(0))
-        left = [each for each in left if each]
-    return mixed
-
-
-def read(message: AIMessage) -> list[tuple[str, Any]]:
-    return [(call["name"], call["args"]) for call in message.tool_calls]
-
-
-def assemble(deltas: list[list[dict[str, Any]]], *, finishes: int = 1) -> AIMessage:
-    stream = openai_chat.ChatStream()
-    for tool_calls in deltas:
-        stream.feed({"choices": [{"index": 0, "delta": {"tool_calls": tool_calls}}]})
-    for _ in range(finishes):
-        stream.feed({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]})
-    return stream.finish()
-
-
-def piece(index: int | None, call_id: str | None, name: str | None, arguments: str) -> dict[str, Any]:
-    fields = {"index": index, "id": call_id, "function": {"name": name, "arguments": arguments}}
-    return {key: value for key, value in fields.items() if value is not None}
-
-
-@given(CALLS, st.data())
-def test_numbered_pieces_in_any_order(calls: list[tuple[str, dict[str, Any]]], data: st.DataObject) -> None:
-    parts: list[list[dict[str, Any]]] = []
-    for index, (name, args) in enumerate(calls):
-        texts = data.draw(cut(json.dumps(args)))
-        parts.append([piece(index, f"c{index}", name, ""), *(piece(index, None, None, text) for text in texts)])
-    pieces = data.draw(shuffled(parts))
-    # A call that starts later would come later in the reply, so the starts keep their order.
-    starts = [part[0] for part in parts]
-    pieces = [*starts, *(each for each in pieces if each not in starts)]
-
-    message = assemble([[each] for each in pieces], finishes=data.draw(st.integers(1, 2)))
-
-    assert read(message) == calls
-    assert [call["id"] for call in message.tool_calls] == [f"c{index}" for index in range(len(calls))]
-
-
-@given(CALLS, st.data())
-def test_several_pieces_in_one_delta(calls: list[tuple[str, dict[str, Any]]], data: st.DataObject) -> None:
-    pieces = [
-        piece(index, f"c{index}" if place == 0 else None, name if place == 0 else None, text)
-        for index, (name, args) in enumerate(calls)
-        for place, text in enumerate(data.draw(cut(json.dumps(args))))
-    ]
-    size = data.draw(st.integers(1, 4))
-
-    message = assemble([pieces[start : start + size] for start in range(0, len(pieces), size)])
-
-    assert read(message) == calls
-
-
-@given(CALLS, st.booleans(), st.data())
-def test_id_and_name_in_every_piece(
-    calls: list[tuple[str, dict[str, Any]]],
-    numbered: bool,  # noqa: FBT001 - drawn
-    data: st.DataObject,
+def test_nothing_is_missing_of_what_can_wait_and_each_comes_in_its_order(
+    size: int, threads: list[int], awaiting: list[int], pauses: list[bool]
 ) -> None:
-    pieces = [
-        piece(index if numbered else None, f"c{index}", name, text)
-        for index, (name, args) in enumerate(calls)
-        for text in data.draw(cut(json.dumps(args)))
-    ]
+    async def main() -> list[tuple[str, int]]:
+        box, items = Outbox(size), list[tuple[str, int]]()
+        work = box.start(put_together(box, threads, awaiting))
+        while batch := await box.take():
+            items += [entry.item for entry in batch]
+            await asyncio.sleep(0 if pauses[len(items) % len(pauses)] else 0.0001)
+        await work
+        return items
 
-    assert read(assemble([[each] for each in pieces])) == calls
-
-
-@given(CALLS, st.data())
-def test_every_call_has_the_number_nought(calls: list[tuple[str, dict[str, Any]]], data: st.DataObject) -> None:
-    pieces = [
-        piece(0, f"c{index}" if place == 0 else None, name if place == 0 else None, text)
-        for index, (name, args) in enumerate(calls)
-        for place, text in enumerate(data.draw(cut(json.dumps(args))))
-    ]
-
-    assert read(assemble([[each] for each in pieces])) == calls
-
-
-@given(CALLS)
-def test_whole_calls_without_id_and_with_one_number(calls: list[tuple[str, dict[str, Any]]]) -> None:
-    distinct = [call for place, call in enumerate(calls) if place == 0 or call != calls[place - 1]]
-
-    message = assemble([[piece(0, None, name, json.dumps(args))] for name, args in distinct])
-
-    assert read(message) == distinct
-
-
-@given(CALLS)
-def test_whole_calls_sent_twice_are_the_same_calls(calls: list[tuple[str, dict[str, Any]]]) -> None:
-    wholes = [piece(index, f"c{index}", name, json.dumps(args)) for index, (name, args) in enumerate(calls)]
-
-    assert read(assemble([wholes, wholes])) == calls
-
-
-@given(ARGUMENTS.filter(bool), st.data())
-def test_reply_that_broke_off_never_runs_what_was_not_said(args: dict[str, Any], data: st.DataObject) -> None:
-    text = json.dumps(args)
-    end = data.draw(st.integers(0, len(text) - 1))
-    stream = openai_chat.ChatStream()
-    stream.feed({"choices": [{"index": 0, "delta": {"tool_calls": [piece(0, "c", "f", text[:end])]}}]})
-
-    message = stream.finish()
-
-    assert message.finish_reason is None
-    assert [call["id"] for call in message.invalid_tool_calls] == ["c"]
-
-
-@given(CALLS, st.data())
-def test_chunks_add_up_whatever_the_grouping(calls: list[tuple[str, dict[str, Any]]], data: st.DataObject) -> None:
-    chunks: list[AIMessageChunk] = []
-    for index, (name, args) in enumerate(calls):
-        for place, text in enumerate(data.draw(cut(json.dumps(args)))):
-            call: ToolCallChunk = {
-                "id": f"c{index}" if place == 0 else None,
-                "name": name if place == 0 else None,
-                "args": text,
-                "index": index,
-                "type": "tool_call_chunk",
-            }
-            chunks.append(AIMessageChunk("t", tool_call_chunks=[call]))
-    middle = data.draw(st.integers(0, len(chunks)))
-
-    left = sum(chunks[:middle], AIMessageChunk())
-    right = sum(chunks[middle:], AIMessageChunk())
-
-    assert read(left + right) == calls
-    assert (left + right).text == "t" * len(chunks)
-
-
-@given(CALLS, st.data())
-def test_anthropic_blocks(calls: list[tuple[str, dict[str, Any]]], data: st.DataObject) -> None:
-    stream = anthropic_messages.MessageStream()
-    for index, (name, args) in enumerate(calls):
-        block: dict[str, Any] = {"type": "tool_use", "id": f"c{index}", "name": name, "input": {}}
-        stream.feed({"type": "content_block_start", "index": index, "content_block": block})
-        for text in [] if not args else data.draw(cut(json.dumps(args))):
-            delta = {"type": "input_json_delta", "partial_json": text}
-            stream.feed({"type": "content_block_delta", "index": index, "delta": delta})
-    stream.feed({"type": "message_delta", "delta": {"stop_reason": "tool_use"}})
-
-    message = stream.finish()
-
-    assert read(message) == calls
-    assert [block["input"] for block in message.content if isinstance(block, dict)] == [args for _, args in calls]
+    items = asyncio.run(main())
+    numbers = {f"t{n}": number for n, number in enumerate(threads)}
+    numbers |= {f"a{n}": number for n, number in enumerate(awaiting)}
+    for name, number in numbers.items():
+        assert [each for who, each in items if who == name] == list(range(number))
+    assert len(items) == sum(numbers.values())

@@ -57,7 +57,7 @@ async def telling(pieces: AsyncIterator[AIMessageChunk], reader: Publisher) -> A
     try:
         while (piece := await _next(pieces)) is not None:
             id = id or piece.id or secrets.token_hex(16)
-            heard = piece if piece.id == id else piece.replace(id=id)
+            heard = piece if piece.id == id else piece._with_id(id)  # pyright: ignore[reportPrivateUsage] # noqa: SLF001 - one family of modules
             reader("messages", heard)
             await reader.room()
             yield heard

@@ -36,7 +36,7 @@ from surehand import (
     tool,
 )
 from surehand.control import current_runtime
-from surehand.events import CallFinished, CallProgressed, CallRetried, CallStarted
+from surehand.events import CallFinished, CallProgressed, CallRetried, CallStarted, LateResult
 from surehand.graph.actions import NodeAction
 from surehand.messages import ToolCallChunk
 from surehand.models import BaseChatModel, ModelRequest
@@ -421,6 +421,33 @@ def test_the_calls_of_inner_graphs_are_told_with_their_place(door: str) -> None:
         ("c2", "CallStarted"),
     ]
     assert {metadata["namespace"] for _, metadata in items} == {("n0",)}
+
+
+@both_doors
+def test_a_body_that_ends_too_late_is_told_of_while_the_run_goes_on(door: str) -> None:
+    may_end, has_ended = threading.Event(), threading.Event()
+
+    @tool(timeout=0.01)
+    def slow(x: int) -> str:
+        """Take too long."""
+        may_end.wait(5)
+        return "late"
+
+    def listen(event: object) -> None:
+        if isinstance(event, LateResult):
+            has_ended.set()
+
+    def wait(state: MessagesState) -> None:
+        may_end.set()
+        assert has_ended.wait(5)
+
+    graph = chat_of(ToolNode([slow], listener=listen), wait)
+    items = taken(door, graph, [calling("c1", name="slow", x=1)], "calls")
+    assert [(type(event), metadata["node"]) for event, metadata in items] == [
+        (CallStarted, "n0"),
+        (CallFinished, "n0"),
+        (LateResult, "n0"),
+    ]
 
 
 def test_the_hosts_own_listener_is_told_as_well() -> None:
