@@ -17,11 +17,15 @@ from typing import Any, Final, cast
 
 import pytest
 
+from support.kept import THREAD, answers_in, questions_in, turn_of
+from support.kept import kept as kept_graph
 from surehand import (
     AIMessage,
     CheckpointError,
     CircuitBreaker,
     Command,
+    DoubtfulCall,
+    Happened,
     HumanMessage,
     InMemoryStore,
     Limits,
@@ -280,6 +284,43 @@ def with_two(**options: Any) -> bool:
     return ran.index("second") < ran.index("first ends")
 
 
+def expiry(seconds: float | None) -> bool:
+    """Whether the question for an approval expires."""
+
+    @tool(requires_approval=True, approval_timeout=seconds)
+    def pay() -> str:
+        """Pay."""
+        return "paid"
+
+    (question,) = questions_in(kept_graph(pay).invoke(turn_of("pay"), THREAD))
+    return question.expires_at is not None
+
+
+def interrupted(**options: Any) -> str:
+    """What becomes of a call that was interrupted while it ran."""
+    saver = MemorySaver()
+
+    def graph(end: BaseException | None) -> Any:
+        @tool(**options)
+        def pay() -> str:
+            """Pay, unless the program ends."""
+            if end is not None:
+                raise end
+            return "paid"
+
+        return kept_graph(pay, saver=saver)
+
+    with pytest.raises(KeyboardInterrupt):
+        graph(KeyboardInterrupt()).invoke(turn_of("pay"), THREAD)
+    state = graph(None).invoke(None, THREAD)
+    return "asked" if questions_in(state) else answers_in(state)[0].text
+
+
+def known_before(_: DoubtfulCall) -> Happened:
+    """That the call had its effect."""
+    return Happened("paid before")
+
+
 OF_A_TOOL: Final[dict[str, Callable[[], tuple[object, object]]]] = {
     "timeout": lambda: (hanging(timeout=2), hanging(timeout=3)),
     "idle_timeout": lambda: (hanging(idle_timeout=2), hanging(idle_timeout=None)),
@@ -295,6 +336,9 @@ OF_A_TOOL: Final[dict[str, Callable[[], tuple[object, object]]]] = {
     "circuit_breaker": lambda: (broken(CircuitBreaker(failures=2)), broken(None)),
     "repeat_guard": lambda: (repeated(), repeated(repeat_guard=False)),
     "requires_approval": lambda: (asked(requires_approval=True), asked()),
+    "approval_timeout": lambda: (expiry(60), expiry(None)),
+    "reconcile": lambda: (interrupted(reconcile=known_before), interrupted()),
+    "on_unknown": lambda: (interrupted(on_unknown="ask"), interrupted()),
     "max_output": lambda: (long_answer(max_output=500), long_answer()),
     "handle_tool_errors": lambda: (failing_with("It failed."), failing_with(True)),
 }
