@@ -369,7 +369,8 @@ class _Session(Generic[C]):
             holds = self._database.holds(connection)
         except Exception:  # noqa: BLE001 - who cannot be asked has not answered
             holds = None
-        self.close()
+        if self._database.is_lost(connection):  # it may have a new line by now
+            self.close()
         told = self._told(error)
         if holds is None:
             return _Failure(error=_in_doubt(told), is_of="writers")
