@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from typing import Any, Final, TypeAlias
 
@@ -16,8 +17,7 @@ __all__ = ["Borrowed", "Connection", "Own", "Source", "checked_conninfo", "check
 Connection: TypeAlias = psycopg.Connection[Any]
 
 _DEFAULTS: Final[dict[str, Any]] = {
-    "application_name": "surehand",
-    "connect_timeout": 10,
+    "fallback_application_name": "surehand",
     # A machine that vanishes says no goodbye; without these, a statement waits for it for two hours.
     "keepalives_idle": 30,
     "keepalives_interval": 10,
@@ -25,6 +25,8 @@ _DEFAULTS: Final[dict[str, Any]] = {
     "tcp_user_timeout": 60_000,
 }
 """What stands for an option that conninfo does not name."""
+_CONNECT_SECONDS: Final = 10
+"""How long one address may take to answer, where neither conninfo nor the environment says it."""
 
 
 class Source(ABC):
@@ -107,7 +109,8 @@ def checked_conninfo(conninfo: object) -> str:
         OptionError: It is none.
     """
     try:
-        given = conninfo_to_dict(conninfo) if isinstance(conninfo, str) else None
+        # libpq reads a text up to a NUL.
+        given = conninfo_to_dict(conninfo) if isinstance(conninfo, str) and "\0" not in conninfo else None
     except (psycopg.Error, ValueError):
         given = None
     if given is None:
@@ -118,7 +121,8 @@ def checked_conninfo(conninfo: object) -> str:
             expected="a text such as 'postgresql://user@host/database' or 'host=… user=… dbname=…'",
             remedy="In an address, write special characters of a password as %40 and the like.",
         )
-    return make_conninfo("", **{**_DEFAULTS, **given, "client_encoding": "utf8"})
+    defaults = _DEFAULTS if "PGCONNECT_TIMEOUT" in os.environ else {**_DEFAULTS, "connect_timeout": _CONNECT_SECONDS}
+    return make_conninfo("", **{**defaults, **given, "client_encoding": "utf8"})
 
 
 def checked_pool(pool: object) -> ConnectionPool[Any]:

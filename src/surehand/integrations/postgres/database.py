@@ -59,19 +59,28 @@ class Postgres(Database[Session]):
         """Find a server that answers, and the tables; make those that are missing."""
         session = Session(self._open_source(), self._schema)
         try:
-            self.begin(session, writes=False)
-            _check_server(session, self._name)
-            has_tables = are_there(session, self._schema)
-            self.commit(session)
-            if not has_tables:
-                self.begin(session, writes=True)
-                make_tables(session, self._schema)
-                self.commit(session)
+            try:
+                self._find_tables(session)
+            except psycopg.Error:
+                if not session.is_lost:
+                    raise
+                self.roll_back(session)
+                self._find_tables(session)
         except BaseException:
             with suppress(psycopg.Error):  # what went wrong first is what counts
                 self.close(session)
             raise
         return session
+
+    def _find_tables(self, session: Session) -> None:
+        self.begin(session, writes=False)
+        _check_server(session, self._name)
+        has_tables = are_there(session, self._schema)
+        self.commit(session)
+        if not has_tables:
+            self.begin(session, writes=True)
+            make_tables(session, self._schema)
+            self.commit(session)
 
     def begin(self, connection: Session, *, writes: bool) -> None:
         """Begin, on a connection that answers; waits where there is none for the moment."""

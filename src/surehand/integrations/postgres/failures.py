@@ -49,6 +49,9 @@ _CONNECTING: Final = {
         "the server is starting or stopping", "Try again when it is up.", is_passing=True
     ),
     r"resolve host|translate host": _Words("its host is not known", "Correct the host in conninfo.", is_passing=True),
+    r"closed the connection|connection is lost|terminating connection|consuming input": _Words(
+        "the connection was lost", "Try again; it is made anew.", is_passing=True
+    ),
     r"timeout expired": _Words("it did not answer in time", _UNREACHABLE, is_passing=True),
     r"Connection refused|No such file": _Words("nobody listens at its address", _UNREACHABLE, is_passing=True),
 }

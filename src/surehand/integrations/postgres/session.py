@@ -90,7 +90,7 @@ class Session:
 
     def end(self, how: Literal["COMMIT", "ROLLBACK"]) -> None:
         """End the transaction, and let go of its connection."""
-        cursor = self.run(how)
+        cursor = self._entered().execute(how, prepare=False)
         if cursor.statusmessage != how:  # the server rolls back, without an error, what has failed in part
             raise psycopg.InternalError(f"{how} was answered with {cursor.statusmessage}")
         self.leave()
@@ -103,16 +103,18 @@ class Session:
 
     def run(self, query: Query, values: Sequence[Any] = ()) -> psycopg.Cursor[TupleRow]:
         """Run one statement; what it gives has to be fetched before the next one."""
-        if self._cursor is None:
-            raise psycopg.InterfaceError("there is no transaction")
-        return self._cursor.execute(query, values or None)
+        return self._entered().execute(query, values or None)
 
     def run_many(self, query: Query, rows: Iterable[Sequence[Any]]) -> int:
         """Run a statement for each row; gives how many rows it changed in all."""
+        cursor = self._entered()
+        cursor.executemany(query, rows)
+        return cursor.rowcount
+
+    def _entered(self) -> psycopg.Cursor[TupleRow]:
         if self._cursor is None:
             raise psycopg.InterfaceError("there is no transaction")
-        self._cursor.executemany(query, rows)
-        return self._cursor.rowcount
+        return self._cursor
 
     def hold(self, *thread_ids: str) -> None:
         """Keep everybody else from writing of these threads until the transaction ends.
