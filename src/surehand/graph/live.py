@@ -142,6 +142,9 @@ class Outbox:
                 self._gap(entry).count += 1
             else:
                 self._append(entry)
+            is_first, self._has_lost = may_drop and not self._has_lost, self._has_lost or may_drop
+        if is_first:  # outside of the lock: there are handlers that put what is logged on a stream
+            logger.warning("items of the %s stream come faster than they are read: some are dropped", entry.mode)
 
     def _gap(self, entry: Entry) -> _Gap:
         """Where an item is missing that there is no room for; the lock is held."""
@@ -149,9 +152,6 @@ class Outbox:
         if gap is None:
             gap = self._gaps[entry[:2]] = _Gap(entry.item[1] if entry.mode == "calls" else None)
             self._append(entry._replace(item=gap))
-        if not self._has_lost:
-            self._has_lost = True
-            logger.warning("items of the %s stream come faster than they are read: some are dropped", entry.mode)
         return gap
 
     def _append(self, entry: Entry) -> None:
@@ -210,7 +210,7 @@ class Outbox:
         return task
 
     async def take(self) -> list[Entry]:
-        """What waits, the oldest first, as soon as there is something; nothing when the step and its items have ended."""
+        """What waits, the oldest first, as soon as there is something; nothing when step and items have ended."""
         if self._waiting:
             await asyncio.sleep(0)  # a reader that never waits must not keep everybody else from running
         self._is_stuck = False
