@@ -15,10 +15,10 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from enum import Enum, Flag
-from functools import cached_property
-from typing import Any, Final
+from functools import cache, cached_property
+from typing import Any, Final, cast
 
-from pydantic import AliasChoices, BaseModel, ValidationError
+from pydantic import AliasChoices, BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticUndefined
 
 from surehand.checkpoints.reading import Damaged, list_of, object_of, text_of
@@ -301,6 +301,12 @@ def _is_url(kind: type[Any]) -> bool:
     return module is not None and issubclass(kind, module.AnyUrl)
 
 
+@cache
+def _urls_of(kind: Any) -> TypeAdapter[Any]:
+    """Reads URLs of a class as a field of that class does; in some versions the class itself makes others."""
+    return TypeAdapter(kind)
+
+
 # -- what they have in common ----------------------------------------------------------------------------------------
 
 
@@ -346,7 +352,7 @@ _FAMILIES: Final = (
         tag="$url",
         holds=_is_url,
         taken=lambda value: [str(value)],
-        made=lambda kind, parts: kind(text_of(list_of(parts, 1)[0])),
+        made=lambda kind, parts: _urls_of(cast("Any", kind)).validate_python(text_of(list_of(parts, 1)[0])),
     ),
 )
 
