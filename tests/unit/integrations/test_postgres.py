@@ -22,10 +22,11 @@ from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from support.postgres import PASSWORD, PostgresServer
 from support.programs import run_python
-from surehand.checkpoints import CallRow, ChannelRow, CheckpointRow, WriteRow
+from surehand.checkpoints import CallRow, ChannelRow, Checkpointer, CheckpointRow, WriteRow
 from surehand.checkpoints.codec import Codec
 from surehand.errors import CheckpointConflict, CheckpointError, OptionError, StoreError
 from surehand.integrations.postgres import PostgresSaver
+from surehand.testing import check_checkpointer
 
 
 @pytest.fixture
@@ -74,6 +75,23 @@ def wait_until(holds: Callable[[], bool], seconds: float = 10.0) -> None:
     while not holds():
         assert time.monotonic() < until
         time.sleep(0.01)
+
+
+def test_it_keeps_what_all_savers_promise(postgres: PostgresServer) -> None:
+    schemas: dict[Checkpointer, str] = {}
+
+    def make(schema: str | None = None) -> PostgresSaver:
+        schema = schema or postgres.new_schema()
+        saver = PostgresSaver(postgres.conninfo(), schema=schema)
+        schemas[saver] = schema
+        return saver
+
+    check_checkpointer(make, reopen=lambda saver: make(schemas[saver]))
+
+
+def test_it_keeps_what_all_savers_promise_on_a_pool(postgres: PostgresServer) -> None:
+    with ConnectionPool(postgres.conninfo(), min_size=1, max_size=2, open=True) as pool:
+        check_checkpointer(lambda: PostgresSaver(pool=pool, schema=postgres.new_schema()))
 
 
 # What a host gives
@@ -333,7 +351,7 @@ def test_a_row_that_is_damaged_hinders_nobody_who_asks_at_the_same_time(
 
     async def ask_both() -> list[Any]:
         asked = [saver.aload("t"), saver.asave_call("t", a_call(), after=None), saver.aload("other")]
-        return await asyncio.gather(*asked, return_exceptions=True)
+        return list(await asyncio.gather(*asked, return_exceptions=True))
 
     damaged, is_saved, nothing = asyncio.run(ask_both())
     assert isinstance(damaged, CheckpointError)
