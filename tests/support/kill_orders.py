@@ -11,9 +11,24 @@ from itertools import accumulate, count
 from pathlib import Path
 from typing import Any, Final, Literal
 
-__all__ = ["KINDS", "POINTS", "TURNS", "VISITS", "Ledger", "Order", "Point", "Store", "entries", "kind_of", "turn_of"]
+__all__ = [
+    "KINDS",
+    "POINTS",
+    "TURNS",
+    "VISITS",
+    "Form",
+    "Ledger",
+    "Order",
+    "Point",
+    "Store",
+    "entries",
+    "kind_of",
+    "turn_of",
+]
 
 Store = Literal["sqlite", "postgres"]
+Form = Literal["agent", "graph", "node", "tool"]
+"""An agent; the graph that it is, made by hand; an agent as a node of another graph; or as a tool of another agent."""
 Point = Literal[
     "before intent", "after intent", "after running", "mid-effect", "before done", "after done", "between checkpoints"
 ]
@@ -69,8 +84,7 @@ class Order:
     """Whether the file may be used by several processes at a time."""
     timeout: float = 5.0
     """Seconds to wait for the file."""
-    form: Literal["agent", "graph", "nested"] = "agent"
-    """An agent; the graph that it is, made by hand; or an agent as a node of another graph."""
+    form: Form = "agent"
     door: Literal["sync", "async"] = "async"
     repeats_ids: bool = False
     """Whether the ids of calls begin anew in each turn, as some providers' do."""

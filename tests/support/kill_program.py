@@ -14,10 +14,11 @@ import os
 import sys
 import traceback
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import surehand
-from support.kill_orders import TURNS, Ledger, Order, kind_of
+from support.kill_orders import TURNS, Ledger, Order, entries, kind_of
 from support.kill_tools import tools_of
 from surehand import (
     START,
@@ -42,6 +43,7 @@ from surehand.calls.journal import digest_of
 from surehand.checkpoints import CallRow, Checkpointer
 from surehand.control import RunConfig
 from surehand.graph import CompiledGraph
+from surehand.messages import message_from_dict, message_to_dict
 from surehand.testing import FunctionModel
 from surehand.tools import BaseTool
 
@@ -67,6 +69,7 @@ class Script:
         self.turn = spoken + 1
         self._ledger.write("said", turn=self.turn)
         if spoken == len(TURNS):
+            self._ledger.write("heard", messages=[message_to_dict(message) for message in messages])
             return "That was all."
         first = sum(TURNS[:spoken]) + 1
         offset = first if self._repeats_ids else 0
@@ -160,13 +163,13 @@ def run(order: Order) -> None:
         ledger.write("started", goes_on=is_begun)
         try:
             reached = _reached(graph, given, config, order)
-        except (
-            CheckpointConflict,
-            InterruptError,
-        ) as error:  # another process has gone on with the thread, or answered
+        except (CheckpointConflict, InterruptError) as error:  # another process went on with the thread, or answered
             ledger.write("lost", text=str(error))
             return
-        ledger.write("over", **_told(order, reached["messages"]), next=list(graph.get_state(config).next))
+        thread_id, messages = order.thread_id, reached["messages"]
+        if order.form == "tool":
+            thread_id, messages = _inside(order, messages)
+        ledger.write("over", **_told(order, thread_id, messages), next=list(graph.get_state(config).next))
 
 
 def _reached(graph: CompiledGraph, given: Any, config: RunConfig, order: Order) -> dict[str, Any]:
@@ -193,12 +196,27 @@ def _in_postgres() -> Callable[[str], Checkpointer]:
 
 def _built(order: Order, script: Script, tools: Sequence[BaseTool], saver: Checkpointer) -> CompiledGraph:
     model = FunctionModel(script.reply)
-    if order.form == "agent":
-        return create_agent(model, list(tools), checkpointer=saver)
-    if order.form == "nested":
-        agent = create_agent(model, list(tools))
-        return StateGraph(MessagesState).add_node("agent", agent).add_edge(START, "agent").compile(saver)
+    match order.form:
+        case "agent":
+            return create_agent(model, list(tools), checkpointer=saver)
+        case "node":
+            agent = create_agent(model, list(tools))
+            return StateGraph(MessagesState).add_node("agent", agent).add_edge(START, "agent").compile(saver)
+        case "tool":
+            worker = create_agent(model, list(tools), name="worker").as_tool(description="Does it all.")
+            return create_agent(FunctionModel(_delegated), [worker], checkpointer=saver)
+        case "graph":
+            return _drawn(model, tools, saver)
 
+
+def _delegated(messages: list[Message]) -> AIMessage | str:
+    """What a model says that leaves the work to another agent."""
+    if isinstance(messages[-1], ToolMessage):
+        return messages[-1].text
+    return AIMessage(tool_calls=[{"id": "delegated", "name": "worker", "args": {"request": messages[-1].text}}])
+
+
+def _drawn(model: FunctionModel, tools: Sequence[BaseTool], saver: Checkpointer) -> CompiledGraph:
     def think(state: dict[str, Any]) -> dict[str, Any]:
         return {"messages": [model.invoke(state["messages"])]}
 
@@ -207,10 +225,24 @@ def _built(order: Order, script: Script, tools: Sequence[BaseTool], saver: Check
     return graph.compile(saver)
 
 
-def _told(order: Order, messages: Sequence[Message]) -> dict[str, Any]:
+# What is told
+
+
+def _inside(order: Order, around: Sequence[Message]) -> tuple[str, list[Message]]:
+    """The thread and the transcript of the agent that another one called; its last words are the call's answer."""
+    asked, answer = around[1], around[2]
+    if not isinstance(asked, AIMessage):
+        raise TypeError(asked)
+    key = _key(order.thread_id, asked, 0)
+    heard = [line["messages"] for line in entries(Path(order.ledger)) if line["mark"] == "heard"]
+    messages = [message_from_dict(message) for message in heard[-1]]
+    return f"{order.thread_id}/worker/{key}", [*messages, AIMessage(answer.text)]
+
+
+def _told(order: Order, thread_id: str, messages: Sequence[Message]) -> dict[str, Any]:
     """What is to be known of a transcript."""
     return {
-        "messages": [_facts(order, message) for message in messages],
+        "messages": [_facts(thread_id, message) for message in messages],
         "problems": [str(problem) for problem in check_transcript(messages) if not _is_meant(order, problem)],
     }
 
@@ -219,31 +251,31 @@ def _is_meant(order: Order, problem: TranscriptProblem) -> bool:
     return order.repeats_ids and problem.kind == "repeated"
 
 
-def _facts(order: Order, message: Message) -> dict[str, Any]:
+def _facts(thread_id: str, message: Message) -> dict[str, Any]:
     facts: dict[str, Any] = {"type": message.type, "text": message.text}
     if isinstance(message, AIMessage):
-        facts["calls"] = [_call(order, message, position) for position in range(len(message.tool_calls))]
+        facts["calls"] = [
+            {"id": call["id"], "n": call["args"]["n"], "key": _key(thread_id, message, position)}
+            for position, call in enumerate(message.tool_calls)
+        ]
     if isinstance(message, ToolMessage):
-        outcome = message.outcome
-        facts |= {
-            "id": message.tool_call_id,
-            "status": message.status,
-            "kind": None if outcome is None else outcome.kind,
-        }
+        kind = None if message.outcome is None else message.outcome.kind
+        facts |= {"id": message.tool_call_id, "status": message.status, "kind": kind}
     return facts
 
 
-def _call(order: Order, message: AIMessage, position: int) -> dict[str, Any]:
+def _key(thread_id: str, message: AIMessage, position: int) -> str:
+    """The idempotency key of a call."""
     call = message.tool_calls[position]
     key = CallKey(
-        thread_id=order.thread_id,
+        thread_id=thread_id,
         message_id=str(message.id),
         position=position,
         call_id=call["id"],
         tool=call["name"],
         digest=digest_of(call["args"]),
     )
-    return {"id": call["id"], "name": call["name"], "n": call["args"]["n"], "key": key.idempotency_key}
+    return key.idempotency_key
 
 
 # Taking orders

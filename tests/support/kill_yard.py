@@ -12,9 +12,9 @@ import time
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, get_args
 
-from support.kill_orders import POINTS, VISITS, Order, Point, entries
+from support.kill_orders import POINTS, VISITS, Form, Order, Point, entries
 from support.kill_verdict import complaints
 from support.pages import ROOT
 
@@ -174,11 +174,13 @@ def play_in_turns(yard: Yard, order: Order, seed: str, *, takes: float) -> None:
 def _drawn(yard: Yard, order: Order, seed: str) -> tuple[Round, random.Random]:
     """A round, and the chance that the rest of it is drawn by."""
     chance = random.Random(seed)
+    form = chance.choice(get_args(Form))
     drawn = replace(
         order,
-        form=chance.choice(["agent", "graph", "nested"]),
+        form=form,
         asks=chance.choice([False, True]),
         door=chance.choice(["sync", "async"]),
-        repeats_ids=chance.choice([False, True]),
+        # What a model is sent has other ids then, and of an agent that is a tool nothing else is seen.
+        repeats_ids=form != "tool" and chance.choice([False, True]),
     )
     return Round(yard=yard, order=drawn, seed=seed), chance
