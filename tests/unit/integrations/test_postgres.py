@@ -122,7 +122,6 @@ def test_to_name_the_saver_imports_no_driver(tmp_path: Path) -> None:
     [
         PASSWORD,
         f"host=db password={PASSWORD} oops",
-        f"postgresql://user:{PASSWORD} and more@host/db",
         f"postgresql://user:x@host/db?secret={PASSWORD}",
         f"pasword={PASSWORD}",
         f"password={PASSWORD}\0",

@@ -48,7 +48,9 @@ _CONNECTING: Final = {
     r"starting up|shutting down|recovery": _Words(
         "the server is starting or stopping", "Try again when it is up.", is_passing=True
     ),
-    r"resolve host|translate host": _Words("its host is not known", "Correct the host in conninfo.", is_passing=True),
+    r"resolve host|translate host|[Nn]ame or service not known|getaddrinfo|nodename": _Words(
+        "its host is not known", "Correct the host in conninfo.", is_passing=True
+    ),
     r"closed the connection|connection is lost|terminating connection|consuming input": _Words(
         "the connection was lost", "Try again; it is made anew.", is_passing=True
     ),
