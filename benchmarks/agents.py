@@ -1,13 +1,15 @@
-"""A whole agent run with a scripted model: one call, one answer."""
+"""A whole agent run with a scripted model: one call, one answer; bare, and with middlewares around it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 from benchmarks import peers
 from benchmarks.calls import forecast, forecast_sync
 from benchmarks.harness import Case, Contender
-from surehand import AIMessage, Message, create_agent, tool
+from surehand import AgentMiddleware, AIMessage, Message, create_agent, tool
 from surehand.testing import FunctionModel
 
 RUNS = 20
@@ -26,6 +28,27 @@ def model(name: str) -> FunctionModel:
     return FunctionModel(reply)
 
 
+class Hook(AgentMiddleware[Any]):
+    """A step before each request that does nothing."""
+
+    def __init__(self, number: int) -> None:
+        self.name = f"hook {number}"
+
+    async def before_model(self, state: Any, runtime: Any) -> None:
+        """Do nothing."""
+
+
+class Wrapper(AgentMiddleware[Any]):
+    """A way around each request that does nothing."""
+
+    def __init__(self, number: int) -> None:
+        self.name = f"wrapper {number}"
+
+    async def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        """Do nothing."""
+        return await handler(request)
+
+
 def again(run: Callable[[], object]) -> Callable[[], object]:
     """The run, again and again, so that the clock has something to measure."""
     return lambda: [run() for _ in range(RUNS)]
@@ -37,9 +60,21 @@ def cases() -> Iterator[Case]:
     on_loop = create_agent(model("forecast"), [tool(forecast)])
     ours = again(lambda: agent.invoke({"messages": [("user", "Go.")]}))
     without_threads = again(lambda: on_loop.invoke({"messages": [("user", "Go.")]}))
+    layered = {
+        "5 hooks before the model": create_agent(
+            model("forecast"), [tool(forecast)], middleware=[Hook(number) for number in range(5)]
+        ),
+        "5 wrappers around the model": create_agent(
+            model("forecast"), [tool(forecast)], middleware=[Wrapper(number) for number in range(5)]
+        ),
+    }
     contenders = [
         Contender(name="surehand create_agent", run=ours, calls=RUNS),
         Contender(name="surehand create_agent, asynchronous tool", run=without_threads, calls=RUNS),
+        *(
+            Contender(name=f"the same, {name}", run=again(partial(one.invoke, {"messages": "Go."})), calls=RUNS)
+            for name, one in layered.items()
+        ),
     ]
     theirs = peers.agent(forecast_sync, "forecast_sync", ARGS) if peers.is_there() else None
     if theirs is not None:

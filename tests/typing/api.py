@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from surehand import (
     END,
     START,
+    AgentMiddleware,
     AIMessage,
     AIMessageChunk,
     AnyMessage,
@@ -24,10 +25,13 @@ from surehand import (
     InMemoryStore,
     Message,
     MessagesState,
+    ModelRequest,
+    ModelResponse,
     ModelRetry,
     Outcome,
     ResultCache,
     RetryPolicy,
+    Runtime,
     Send,
     SingleFlight,
     StateGraph,
@@ -54,6 +58,7 @@ from surehand import (
     tools_condition,
     trim_messages,
 )
+from surehand.agent import AgentState, before_model, dynamic_prompt, wrap_model_call
 from surehand.arguments import ParsedArguments, parse_arguments
 from surehand.errors import InvalidArguments, MalformedArguments, SurehandError
 from surehand.events import CallFinished, Event
@@ -301,6 +306,46 @@ named = init_chat_model("openai:gpt-4o-mini", temperature=0, base_url="http://12
 bound = named.bind_tools([add], tool_choice="add")
 chunks: Iterator[AIMessageChunk] = bound.stream([HumanMessage("Hi")])
 agent = create_agent(model, [add], system_prompt="Be brief.", max_iterations=5, listener=listen)
+
+
+class Counting(AgentState, total=False):
+    count: Annotated[int, operator.add]
+
+
+class Counter(AgentMiddleware[Counting]):
+    state_schema = Counting
+
+    def before_model(self, state: Counting, runtime: Runtime) -> dict[str, Any]:
+        return {"count": 1}
+
+    async def after_model(self, state: Counting, runtime: Runtime) -> Command[Literal["end"]] | None:
+        return Command(goto="end") if state.get("count") == 3 else None
+
+    async def wrap_model_call(
+        self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[ModelResponse]]
+    ) -> ModelResponse:
+        return await handler(request.override(system_prompt="Be brief."))
+
+
+@before_model(state_schema=Counting)
+async def look(state: Counting, runtime: Runtime) -> None: ...
+
+
+@wrap_model_call
+def around(request: ModelRequest, handler: Callable[[ModelRequest], ModelResponse]) -> AIMessage:
+    return handler(request).message
+
+
+@dynamic_prompt
+def prompt(request: ModelRequest) -> str:
+    return f"You speak with {request.runtime.context}."
+
+
+assert_type(look, AgentMiddleware[Any])
+counted = create_agent(
+    model, [add], middleware=[Counter(), look, around, prompt, ResultCache()], response_format=Counting
+)
+assert_type(counted.as_tool(description="Count.", timeout=5), Tool)
 state: dict[str, Any] = agent.invoke({"messages": [("user", "Hi")]}, context=object())
 
 
