@@ -15,9 +15,11 @@ from surehand.control import END, Command, RunConfig, Runtime, current_runtime, 
 from surehand.errors import NodeError, shown
 from surehand.messages import (
     REMOVE_ALL_MESSAGES,
+    AIMessage,
     Message,
     RemoveMessage,
     ToolCall,
+    ToolMessage,
     add_messages,
     check_transcript,
     convert_to_messages,
@@ -54,6 +56,44 @@ class _Move(NamedTuple):
     jump: str | None = None
 
 
+class _Left(NamedTuple):
+    """The conversation as a hook leaves it."""
+
+    given: list[Message]
+    """What it adds or replaces."""
+    messages: list[Message]
+    reply: AIMessage | None
+    """The newest one; None where there is none."""
+    calls: list[ToolCall]
+    """Its calls that have no answer."""
+    behind: list[Message]
+    """What stands after the reply."""
+    is_new: bool
+    """Whether the hook has added the reply."""
+
+    @classmethod
+    def by(cls, move: _Move, state: AgentState) -> _Left:
+        """What a move leaves of the conversation of a state."""
+        given = [
+            each if isinstance(each, RemoveMessage) else with_id(each)  # the ids that they will have in the state
+            for each in convert_to_messages(move.update.get("messages", []))
+        ]
+        before = state.get("messages", [])
+        messages = add_messages(before, given)
+        reply, calls = newest_reply(messages)
+        places = [place for place, each in enumerate(messages) if each is reply]
+        behind = messages[places[0] + 1 :] if places else []
+        is_new = reply is not None and all(each.id != reply.id for each in before)
+        return cls(given, messages, reply, calls, behind, is_new)
+
+    def with_answers(self, answers: Sequence[Message]) -> list[Message]:
+        """What is written so that these answers stand right behind the reply."""
+        if not self.is_new:
+            return [*answers, *self.given]
+        split = 1 + next(place for place, each in enumerate(self.given) if each is self.reply)
+        return [*self.given[:split], *answers, *self.given[split:]]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HookNode:
     """One hook as a node."""
@@ -71,21 +111,30 @@ class HookNode:
             self.hook.blame(error)
             attach_state(error, state.get("messages", []))
             raise
-        if move.jump is not None or self.settles:
-            return await self._decided(state, move, config)
-        return {**move.update, **_on(state)} or None
+        is_decided = move.jump is not None or self.settles
+        if not is_decided and (self.hook.name != "after_model" or "messages" not in move.update):
+            return {**move.update, **_on(state)} or None
+        left = _Left.by(move, state)
+        self._check(left, move.jump)
+        return await self._decided(state, move, left, config) if is_decided else {**move.update, **_on(state)}
 
-    async def _decided(self, state: AgentState, move: _Move, config: RunConfig) -> dict[str, Any]:
-        """What is written where it is decided how the run goes on."""
-        given = _with_ids(move.update.get("messages", []))
-        messages = add_messages(state.get("messages", []), given)
-        _, calls = newest_reply(messages)
-        if move.jump == "tools" and not calls:
+    def _check(self, left: _Left, jump: str | None) -> None:
+        """Refuse what would run calls that are not there, or whose answers would not stand beside them."""
+        if jump == "tools" and not left.calls:
             raise self._refused(
                 "it leads to the tools, but the newest AI message has no call without an answer",
                 "Add an AIMessage with tool_calls, or leave jump_to out.",
             )
-        verdict = await self._verdict(state, messages, move.jump, config)
+        stranger = next((each for each in left.behind if not isinstance(each, ToolMessage)), None)
+        if left.calls and stranger is not None and jump in (None, "tools"):
+            raise self._refused(
+                f"it leaves {shown(stranger)} between calls and their answers",
+                "Lead to 'model' or 'end' with it, or answer the calls before it.",
+            )
+
+    async def _decided(self, state: AgentState, move: _Move, left: _Left, config: RunConfig) -> dict[str, Any]:
+        """What is written where it is decided how the run goes on."""
+        verdict = await self._verdict(state, left, move.jump, config)
         jump = move.jump
         if jump == "model" and verdict.reason:  # it may not be asked again: on to the end, or to the next hook there
             jump = None if self.hook.name == "after_agent" else "end"
@@ -96,24 +145,20 @@ class HookNode:
             written["structured_response"] = None
         elif verdict.value is not MISSING:
             written["structured_response"] = verdict.value
-        if jump not in (None, "tools") or verdict.reason:
-            given = self._closed(messages, given, calls, move.jump)
+        is_left_behind = verdict.reason is not None or jump == "model"
+        given = self._closed(left, move.jump) if is_left_behind else left.given
         return {**written, "messages": given} if given else written
 
-    def _closed(
-        self, messages: Sequence[Message], given: list[Message], calls: Sequence[ToolCall], jump: str | None
-    ) -> list[Message]:
+    def _closed(self, left: _Left, jump: str | None) -> list[Message]:
         """What is written of the conversation, so that no call in it stays without an answer."""
         if self.hook.name in _AFTER:
             kind = FailureKind.LIMIT if jump is None else FailureKind.SKIPPED
-            return [*given, *closed(calls, kind, _WORDS[jump])]
-        if jump == "model" or not check_transcript(messages):  # the model's turn mends what was loaded by itself
-            return given
-        return [RemoveMessage(id=REMOVE_ALL_MESSAGES), *map(with_id, repair_transcript(messages))]
+            return left.with_answers(closed(left.calls, kind, _WORDS[jump]))
+        if jump == "model" or not check_transcript(left.messages):  # the model's turn mends what was loaded by itself
+            return left.given
+        return [RemoveMessage(id=REMOVE_ALL_MESSAGES), *map(with_id, repair_transcript(left.messages))]
 
-    async def _verdict(
-        self, state: AgentState, messages: Sequence[Message], jump: str | None, config: RunConfig
-    ) -> Verdict:
+    async def _verdict(self, state: AgentState, left: _Left, jump: str | None, config: RunConfig) -> Verdict:
         """What follows from where the hook leads, or from the conversation that it leaves."""
         if jump == "tools":
             return Verdict(None)
@@ -121,19 +166,19 @@ class HookNode:
             return Verdict(self.loop.verdicts.if_asked_out(state.get("model_calls", 0)))
         if self.hook.name != "after_model":
             return Verdict("middleware")
-        verdict = await self._on_reply(state, messages, config)
+        verdict = await self._on_reply(state, left, config)
         return Verdict("middleware") if jump == "end" and verdict.reason is None else verdict
 
-    async def _on_reply(self, state: AgentState, messages: Sequence[Message], config: RunConfig) -> Verdict:
+    async def _on_reply(self, state: AgentState, left: _Left, config: RunConfig) -> Verdict:
         """What follows from the conversation as the hooks have left it."""
         verdicts, asked, spent = self.loop.verdicts, state.get("model_calls", 0), state.get("end_reason")
-        reply, calls = newest_reply(messages)
-        if reply is None or (messages[-1] is not reply and not calls):
+        reply, calls = left.reply, left.calls
+        if reply is None or (left.behind and not calls):
             return Verdict(spent or verdicts.if_asked_out(asked))  # the model has to say something to what was added
         offer = await self.loop.known_offer(state, config)
-        before = list(messages[: [message is reply for message in messages].index(True)])
-        left = reply if len(calls) == len(reply.tool_calls) else reply.replace(tool_calls=calls)
-        return verdicts.on_reply(left, before, offer=offer, asked=asked, spent=spent)
+        before = left.messages[: -1 - len(left.behind)]
+        open_reply = reply if len(calls) == len(reply.tool_calls) else reply.replace(tool_calls=calls)
+        return verdicts.on_reply(open_reply, before, offer=offer, asked=asked, spent=spent)
 
     def _read(self, returned: object) -> _Move:
         """What a hook returned: nothing, a partial state, or a command.
@@ -190,9 +235,3 @@ def _as_command(returned: object) -> Command[Any] | None:
 
 def _is_update(update: object) -> TypeGuard[Mapping[str, Any] | None]:
     return update is None or is_object(update)
-
-
-def _with_ids(given: Any) -> list[Message]:
-    """Messages with the ids that they will have in the state."""
-    messages = convert_to_messages(given)
-    return [each if isinstance(each, RemoveMessage) else with_id(each) for each in messages]

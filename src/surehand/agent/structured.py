@@ -13,7 +13,7 @@ from __future__ import annotations
 import inspect
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Final, NamedTuple, get_args, get_origin
 
@@ -154,9 +154,11 @@ class AnswerForm:
 
     # Answers that are calls
 
-    def takes(self, call: ToolCall) -> bool:
-        """Whether the call is an answer."""
-        return self.is_called and self._host.table.find(call["name"]) is not None
+    def takes(self, name: str, others: Collection[str]) -> bool:
+        """Whether a call of this name is an answer; beside other tools, whose names come first where it is misspelt."""
+        if not self.is_called or name in self.names:
+            return self.is_called
+        return name not in others and self._host.table.find(name) is not None
 
     async def take(self, reply: AIMessage, answers: Sequence[ToolCall], *, thread_id: str) -> Taken:
         """Validate the one answer of a reply; several, and one beside other calls, are refused.
@@ -175,18 +177,19 @@ class AnswerForm:
             return Taken([message])
         return Taken([message.replace(artifact=None)], message.artifact)
 
-    def is_hopeless(self, messages: Sequence[Message]) -> bool:
+    def is_hopeless(self, messages: Sequence[Message], others: Collection[str]) -> bool:
         """Whether the run had as many turns with nothing but answers that were not taken as it may have."""
         if self.strategy.corrections is None:
             return False
         by_turn: dict[int, list[PastCall]] = {}
         for past in past_calls(messages).calls:
             by_turn.setdefault(past.turn, []).append(past)
-        missed = [turn for turn in by_turn.values() if all(self._is_missed(past) for past in turn)]
+        missed = [
+            turn
+            for turn in by_turn.values()
+            if all(past.kind is not None and self.takes(past.name, others) for past in turn)
+        ]
         return len(missed) >= self.strategy.corrections
-
-    def _is_missed(self, past: PastCall) -> bool:
-        return past.kind is not None and self._host.table.find(past.name) is not None
 
     # Answers that are text
 

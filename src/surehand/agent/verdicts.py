@@ -74,14 +74,14 @@ class Verdicts:
         return "text_call" if is_call else "answer"
 
     def on_answers(
-        self, messages: Sequence[Message], answers: Sequence[ToolMessage], *, direct: frozenset[str], asked: int
+        self, messages: Sequence[Message], answers: Sequence[ToolMessage], *, offer: Offer, asked: int
     ) -> EndReason | None:
         """What follows from the answers to a turn's calls."""
         # One failure among them, and the model is asked: it has to tell the user, or to correct the call.
-        if answers and all(answer.status == "success" and answer.name in direct for answer in answers):
+        if answers and all(answer.status == "success" and answer.name in offer.direct for answer in answers):
             return "return_direct"
         if not any(answer.status == "success" for answer in answers):
-            reason = self._on_failure([*messages, *answers])
+            reason = self._on_failure([*messages, *answers], offer)
             if reason is not None:
                 return reason
         return self.if_asked_out(asked)
@@ -93,7 +93,7 @@ class Verdicts:
     def _on_calls(
         self, calls: Sequence[ToolCall], *, offer: Offer, asked: int, spent: EndReason | None
     ) -> EndReason | None:
-        if self.form is not None and all(map(self.form.takes, calls)):
+        if self.form is not None and all(self.form.takes(call["name"], offer.names) for call in calls):
             return None  # an answer is looked at, whatever is used up
         # Results of return_direct tools are the answer: such calls are run though the model may not be asked again.
         needs_another_turn = not all(call["name"] in offer.direct for call in calls)
@@ -106,12 +106,12 @@ class Verdicts:
             return "unstructured_answer" if form.is_called else "corrections"
         return self.if_asked_out(asked)
 
-    def _on_failure(self, messages: Sequence[Message]) -> EndReason | None:
+    def _on_failure(self, messages: Sequence[Message], offer: Offer) -> EndReason | None:
         """Why there is no use in going on after a turn in which nothing succeeded; None where there may be."""
         history: History = past_calls(messages)
         if self.limits.corrections is not None and history.corrections >= self.limits.corrections:
             return "corrections"
-        if self.form is not None and self.form.is_hopeless(messages):
+        if self.form is not None and self.form.is_hopeless(messages, offer.names):
             return "corrections"
         if self.no_progress is None or history.stuck_turns < self.no_progress.stop_after:
             return None

@@ -185,8 +185,32 @@ def test_the_model_may_be_asked_again_and_its_calls_are_answered() -> None:
     model = ScriptedModel([asking(call(a=99, b=1)), asking(call(call_id="c2", a=1, b=1)), "2"])
     result = create_agent(model, [add], middleware=[only_small]).invoke("hi")
     assert outcomes(result) == ["skipped", None]
+    assert check_transcript(result["messages"]) == []
     assert "asks for another reply" in next(m for m in result["messages"] if isinstance(m, ToolMessage)).text
     assert result["end_reason"] == "answer"
+
+
+@pytest.mark.parametrize("is_replaced", [True, False])
+def test_answers_to_calls_that_are_left_behind_stand_right_behind_them(is_replaced: bool) -> None:  # noqa: FBT001 - a case
+    @after_model
+    def end(state: Any, runtime: Any) -> dict[str, Any]:
+        newest = state["messages"][-1]
+        own = newest.replace(content="Hm.") if is_replaced else asking(call(call_id="c9"))
+        before = [] if is_replaced else [ToolMessage("No.", tool_call_id="c1")]
+        return {"messages": [*before, own, HumanMessage("Stop.")], "jump_to": "end"}
+
+    result = create_agent(ScriptedModel([asking()]), [add], middleware=[end]).invoke("hi")
+    assert check_transcript(result["messages"]) == []
+    assert result["messages"][-1].text == "Stop."
+
+
+def test_what_would_stand_between_calls_and_their_answers_is_an_error() -> None:
+    say = after_model(lambda state, runtime: {"messages": [HumanMessage("And?")]}, name="say")
+    look = after_model(lambda state, runtime: None, name="look")
+    with pytest.raises(
+        NodeError, match=r"'say\.after_model': it leaves HumanMessage.* between calls and their answers"
+    ):
+        create_agent(ScriptedModel([asking()]), [add], middleware=[look, say]).invoke("hi")
 
 
 def test_a_run_may_be_ended_at_a_reply_with_calls_which_are_answered() -> None:

@@ -285,6 +285,14 @@ def test_a_tool_of_the_same_name_is_refused() -> None:
         create_agent(ScriptedModel([]), [tool("Weather")(lambda: "x")], response_format=Weather)
 
 
+def test_a_name_that_is_nearly_right_is_the_answer_unless_a_tool_has_it() -> None:
+    result, _ = run(asking(answering("functions.weather")))
+    assert result["end_reason"] == "structured_response"
+    lower = tool("weather")(lambda: "It is cold.")
+    other, _ = run(asking(call("weather")), asking(answering()), tools=[lower])
+    assert next(message.text for message in other["messages"] if isinstance(message, ToolMessage)) == "It is cold."
+
+
 def test_each_run_begins_without_an_answer() -> None:
     agent = create_agent(ScriptedModel([asking(answering()), "a", "b"]), response_format=Weather)
     first = agent.invoke("hi")
