@@ -145,6 +145,7 @@ def test_a_conninfo_that_is_none_is_refused_without_being_repeated(conninfo: Any
         ({"conninfo": "", "schema": "é" * 32}, "a name of 1 to 63 bytes"),
         ({"conninfo": "", "schema": "pg_runs"}, "does not begin with 'pg_'"),
         ({"conninfo": "", "schema": "a\0b"}, "a name of 1 to 63 bytes"),
+        ({"conninfo": "", "schema": "\ud800"}, "a name of 1 to 63 bytes"),
         ({"conninfo": "", "timeout": -1}, "seconds from 0 to a day"),
         ({"conninfo": "", "timeout": float("nan")}, "seconds from 0 to a day"),
         ({"conninfo": "", "timeout": None}, "seconds from 0 to a day"),

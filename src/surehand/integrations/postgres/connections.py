@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from math import ceil
 from typing import Any, Final, TypeAlias
 
 import psycopg
@@ -26,7 +27,7 @@ _DEFAULTS: Final[dict[str, Any]] = {
 }
 """What stands for an option that conninfo does not name."""
 _CONNECT_SECONDS: Final = 10
-"""How long one address may take to answer, where neither conninfo nor the environment says it."""
+"""How long one address may take to answer at most, where neither conninfo nor the environment says it."""
 
 
 class Source(ABC):
@@ -102,8 +103,12 @@ class Borrowed(Source):
         """Leave the pool as it is."""
 
 
-def checked_conninfo(conninfo: object) -> str:
+def checked_conninfo(conninfo: object, timeout: float) -> str:
     """What to connect with, where the host gave a conninfo.
+
+    Args:
+        conninfo: What it gave.
+        timeout: How many seconds it waits for a connection.
 
     Raises:
         OptionError: It is none.
@@ -121,7 +126,9 @@ def checked_conninfo(conninfo: object) -> str:
             expected="a text such as 'postgresql://user@host/database' or 'host=… user=… dbname=…'",
             remedy="In an address, write special characters of a password as %40 and the like.",
         )
-    defaults = _DEFAULTS if "PGCONNECT_TIMEOUT" in os.environ else {**_DEFAULTS, "connect_timeout": _CONNECT_SECONDS}
+    defaults = dict(_DEFAULTS)
+    if "PGCONNECT_TIMEOUT" not in os.environ:
+        defaults["connect_timeout"] = max(min(ceil(timeout), _CONNECT_SECONDS), 1)
     return make_conninfo("", **{**defaults, **given, "client_encoding": "utf8"})
 
 

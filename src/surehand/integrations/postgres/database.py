@@ -23,6 +23,12 @@ _OLDEST: Final = 130_000
 """The first version of PostgreSQL that says what became of a transaction, as the server counts them."""
 _IDLE_SECONDS: Final = 30
 """How long this program may stand still in a transaction, with locks that others wait for."""
+_STATUS: Final = "SELECT pg_catalog.pg_xact_status(%s::text::xid8)"
+_FATES: Final = {"committed": True, "aborted": False}
+_END: Final = """
+    SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity
+    WHERE backend_xid = %s::text::xid8::xid
+"""
 _FIRST_PAUSE: Final = 0.02
 _LONGEST_PAUSE: Final = 0.5
 
@@ -93,7 +99,8 @@ class Postgres(Database[Session]):
             except psycopg.Error as error:
                 is_lost = self.is_lost(connection)
                 self.roll_back(connection)
-                if time.monotonic() + pause > until or not (is_lost or is_passing(error)):
+                is_too_late = pause > 0 and time.monotonic() + pause > until  # one that was lost long ago is no delay
+                if is_too_late or not (is_lost or is_passing(error)):
                     raise
             time.sleep(pause)
             pause = min(max(pause * 2, _FIRST_PAUSE), _LONGEST_PAUSE)
@@ -131,29 +138,29 @@ class Postgres(Database[Session]):
             return True  # it has only read
         connection.leave()
         until = time.monotonic() + self._timeout
-        fate: bool | None = None
-        with suppress(psycopg.Error):
-            while fate is None and time.monotonic() < until:
-                self.begin(connection, writes=False)
-                fate = _fate(connection, number)
-                self.commit(connection)
+        while True:
+            with suppress(psycopg.Error):  # it has not answered
+                fate = self._fate(connection, number)
+                if fate is not None:
+                    return fate
+            if time.monotonic() > until:
+                return None
+            time.sleep(_FIRST_PAUSE)
+
+    def _fate(self, session: Session, number: str) -> bool | None:
+        """Whether a transaction was committed; None where that is not decided yet.
+
+        One that waits for its next statement, on a line that nobody will ever use again, is ended.
+        """
+        self.begin(session, writes=False)
+        try:
+            row = session.run(_STATUS, (number,)).fetchone()
+            fate = None if row is None else _FATES.get(row[0])
+            if fate is None:
+                session.run(_END, (number,))
+        finally:
+            self.roll_back(session)
         return fate
-
-
-def _fate(session: Session, number: str) -> bool | None:
-    """Whether a transaction was committed; None where that is not decided yet, or was too long ago.
-
-    One that waits for the rest of its statements, on a line that nobody will ever use again, is ended.
-    """
-    row = session.run("SELECT pg_catalog.pg_xact_status(%s::text::xid8)", (number,)).fetchone()
-    fate = {"committed": True, "aborted": False}.get(row[0]) if row else None
-    if fate is None:
-        session.run(
-            "SELECT pg_catalog.pg_terminate_backend(pid, 1000) FROM pg_catalog.pg_stat_activity"
-            " WHERE backend_xid = %s::text::xid8::xid",
-            (number,),
-        )
-    return fate
 
 
 def _local(settings: Mapping[str, str]) -> sql.Composed:

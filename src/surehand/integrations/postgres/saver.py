@@ -62,7 +62,7 @@ class PostgresSaver(CommittedSaver["Session"]):
     ) -> None:
         _check_schema(schema)
         _check_timeout(timeout)
-        open_source = _source(conninfo, pool)
+        open_source = _source(conninfo, pool, timeout)
         from surehand.integrations.postgres.database import Postgres  # noqa: PLC0415 - it needs an optional package
         from surehand.integrations.postgres.layout import make_tables  # noqa: PLC0415 - as above
         from surehand.integrations.postgres.statements import PostgresStatements  # noqa: PLC0415 - as above
@@ -89,7 +89,7 @@ class PostgresSaver(CommittedSaver["Session"]):
         super().close()
 
 
-def _source(conninfo: object, pool: object) -> Callable[[], Source]:
+def _source(conninfo: object, pool: object, timeout: float) -> Callable[[], Source]:
     """What makes the source of connections."""
     try:
         from surehand.integrations.postgres.connections import (  # noqa: PLC0415 - it needs an optional package
@@ -104,20 +104,22 @@ def _source(conninfo: object, pool: object) -> Callable[[], Source]:
         raise OptionError(
             option="pool", value=pool, expected="either conninfo= or pool=", remedy='conninfo="" is libpq\'s default.'
         )
-    return partial(Own, checked_conninfo(conninfo)) if pool is None else partial(Borrowed, checked_pool(pool))
+    return partial(Own, checked_conninfo(conninfo, timeout)) if pool is None else partial(Borrowed, checked_pool(pool))
 
 
 def _check_schema(schema: object) -> None:
-    if (
-        not isinstance(schema, str)
-        or not schema
-        or "\0" in schema
-        or len(schema.encode("utf-8", "surrogatepass")) > _MAX_NAME
-        or schema.startswith("pg_")
-    ):
+    if not isinstance(schema, str) or not 1 <= _bytes_of(schema) <= _MAX_NAME or schema.startswith("pg_"):
         raise OptionError(
             option="schema", value=schema, expected=f"a name of 1 to {_MAX_NAME} bytes that does not begin with 'pg_'"
         )
+
+
+def _bytes_of(name: str) -> int:
+    """How many bytes a name has; 0 where it is none for PostgreSQL."""
+    try:
+        return 0 if "\0" in name else len(name.encode())
+    except UnicodeEncodeError:
+        return 0
 
 
 def _check_timeout(timeout: object) -> None:
