@@ -34,7 +34,7 @@ class Idle(AgentMiddleware[Any]):
 
 
 def test_A1_with_middlewares_around_it_the_loop_comes_to_the_same() -> None:
-    replies = [asking(), asking(call(call_id="c2", a=5, b=5)), "10"]
+    replies: list[Any] = [asking(), asking(call(call_id="c2", a=5, b=5)), "10"]
     plain = create_agent(ScriptedModel(replies), [add]).invoke("2 + 3 + 5?")
     wrapped = create_agent(ScriptedModel(replies), [add], middleware=[Idle()]).invoke("2 + 3 + 5?")
     assert kinds(wrapped) == kinds(plain)
