@@ -263,7 +263,8 @@ graph.add_edge(START, "total")
 graph.add_conditional_edges("total", route, ["pack", END])
 compiled = graph.compile(store=InMemoryStore())
 result: dict[str, Any] = compiled.invoke({"items": ["tea"]}, {"recursion_limit": 5})
-picture: str = compiled.draw_mermaid()
+picture: str = compiled.draw_mermaid(xray=True) + compiled.draw_ascii(max_width=None) + compiled.draw_svg(xray=1)
+pixels: bytes = compiled.draw_png(scale=1.5)
 chat_graph = StateGraph(MessagesState)
 
 # --- middlewares and tool sets ----------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from math import ceil, floor
 from typing import Final
@@ -13,33 +14,30 @@ from surehand.graph.drawing.lettering import cells_of, wrapped
 from surehand.graph.drawing.pen import Pen
 from surehand.graph.drawing.picture import Kind, Picture
 
-__all__ = ["ascii_of"]
+__all__ = ["PENS", "ascii_of"]
 
 _UP, _DOWN, _LEFT, _RIGHT = 1, 2, 4, 8
 _UPRIGHT: Final = _UP | _DOWN
 _LEVEL: Final = _LEFT | _RIGHT
 
-_LONGEST: Final = (28, 14)
-"""Columns of a line of a name, if there is place, and if there is not."""
-
 _NARROWEST: Final = 20
 """Columns that there have to be."""
 
-
-def _pen(longest: int) -> Pen:
-    return Pen(
-        measure=cells_of,
-        longest=longest,
-        ellipsis="...",
-        line=1,
-        pad=(2, 1),
-        round_pad=(2, 0),
-        frame=(3, 2, 2),
-        gap=4,
-        pitch=3,
-        stub=1,
-        track=1,
-    )
+_PEN: Final = Pen(
+    measure=cells_of,
+    longest=28,
+    ellipsis="...",
+    line=1,
+    pad=(2, 1),
+    round_pad=(2, 0),
+    frame=(3, 2, 2),
+    gap=4,
+    pitch=3,
+    stub=1,
+    track=1,
+)
+PENS: Final = (_PEN, replace(_PEN, longest=14))
+"""What is drawn with if there is place, and if there is not."""
 
 
 def ascii_of(picture: Picture, *, max_width: int | None = None) -> str:
@@ -49,8 +47,8 @@ def ascii_of(picture: Picture, *, max_width: int | None = None) -> str:
         OptionError: The width is no number of columns that a name fits into.
     """
     columns = _columns(max_width)
-    for longest in _LONGEST:
-        layout = lay_out(picture, _pen(longest))
+    for pen in PENS:
+        layout = lay_out(picture, pen)
         if columns is None or layout.width <= columns:
             canvas = _Canvas()
             canvas.draw(layout, 0, 0)
@@ -84,11 +82,11 @@ def _listed(picture: Picture, indent: str, max_width: int) -> Iterator[str]:
                 line = f"{'..>' if arrow.is_choice else '-->'} {names[arrow.target]}{label}"
                 yield f"{indent}  {_cut(line, max_width - len(indent) - 2)}"
         if figure.inner is not None:
-            yield from _listed(figure.inner, f"{indent}    ", max_width)
+            yield from _listed(figure.inner, f"{indent}    "[: max_width // 2], max_width)
 
 
 def _cut(text: str, width: int) -> str:
-    return wrapped(text, max(width, _NARROWEST // 2), measure=cells_of, max_lines=1, ellipsis="...")[0]
+    return wrapped(text, width, measure=cells_of, max_lines=1, ellipsis="...")[0]
 
 
 class _Canvas:

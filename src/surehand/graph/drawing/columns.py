@@ -41,10 +41,13 @@ def placed(sides: Sides, widths: Sequence[int], pen: Pen) -> tuple[list[int], di
     web = sides.web
     placer = _Placer(web, widths, pen)
     placer.pull({})
-    for _ in range(_ROUNDS if len(web.items) < _LARGE else 1):
+    rounds, far = _ROUNDS, pen.pitch + pen.gap
+    reaches = [far, far, pen.pitch, pen.pitch, _NARROW]
+    if len(web.items) >= _LARGE:
+        rounds, reaches = 1, reaches[-1:]
+    for _ in range(rounds):
         placer.pull(spread(sides, placer.lefts(), widths, pen))
-    far = pen.pitch + pen.gap
-    for number, reach in enumerate((far, far, pen.pitch, pen.pitch, _NARROW)):
+    for number, reach in enumerate(reaches):
         placer.straighten(spread(sides, placer.lefts(), widths, pen), reach, is_upward=number % 2 == 1)
     lefts = placer.lefts()
     return lefts, spread(sides, lefts, widths, pen)

@@ -87,7 +87,7 @@ def lay_out(picture: Picture, pen: Pen) -> Layout:
     surveyor = _Surveyor(web=web, boxes=boxes, columns=columns, tracks=tracks, floors=floors, heights=heights, pen=pen)
     return Layout(
         picture=picture,
-        width=max(box.x + box.width for box in boxes.values()),
+        width=max(left + width for left, width in zip(lefts, widths, strict=True)),
         height=floors[-1],
         boxes=tuple(box for box in boxes.values() if box.figure is not None),
         labels=tuple(box for box in boxes.values() if box.figure is None),

@@ -17,8 +17,8 @@ _TIES: Final = "\u200c\u200d"
 _JOINERS: Final = frozenset({"Mn", "Me", "Mc", "Cf", "Sk"})
 _BREAKS: Final = re.compile(r"(?<=[ _\-./:])|(?<=[a-z])(?=[A-Z])")
 
-# How wide characters are in the widest of the usual sans-serif fonts (DejaVu Sans, Verdana, Open Sans), in hundredths of
-# an em. Whatever font a viewer has, text is hardly ever wider than this, and boxes have room beside it.
+# How wide characters are in the widest of the usual sans-serif fonts (DejaVu Sans, Verdana, Open Sans), in hundredths
+# of an em. Whatever font a viewer has, text is hardly ever wider than this, and boxes have room beside it.
 _ASCII: Final = {
     28: "il",
     37: "jf',. ",
@@ -97,10 +97,10 @@ def wrapped(
     lines, rest = list[str](), text
     while rest and len(lines) < max_lines:
         line = _first_line(rest, width, measure)
+        if len(lines) == max_lines - 1 and len(line) < len(rest):
+            line = rest = _start_of(rest, width - measure(ellipsis), measure) + ellipsis
         lines.append(line)
         rest = rest[len(line) :]
-    if rest:
-        lines[-1] = _start_of(lines[-1], width - measure(ellipsis), measure) + ellipsis
     return tuple(line.strip() or line for line in lines)
 
 

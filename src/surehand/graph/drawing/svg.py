@@ -18,7 +18,7 @@ from surehand.graph.drawing.lettering import ems_of
 from surehand.graph.drawing.pen import Pen
 from surehand.graph.drawing.picture import Figure, Kind, Picture
 
-__all__ = ["svg_of"]
+__all__ = ["PEN", "svg_of"]
 
 _CELL: Final = 4
 """Pixels to a cell."""
@@ -36,7 +36,7 @@ _FAINT: Final = "#57606a"
 _GROUND: Final = "#f6f8fa"
 _TINT: Final = "#dbe7f5"
 
-_PEN: Final = Pen(
+PEN: Final = Pen(
     measure=lambda text: ceil(ems_of(text) * _FONT / _CELL),
     longest=50,
     ellipsis="…",
@@ -53,7 +53,7 @@ _PEN: Final = Pen(
 
 def svg_of(picture: Picture) -> str:
     """The graph as SVG 1.1; the same graph always gives the same text."""
-    layout = lay_out(picture, _PEN)
+    layout = lay_out(picture, PEN)
     width, height = layout.width * _CELL + 2 * _MARGIN, layout.height * _CELL + 2 * _MARGIN
     size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
     font = f'font-family="sans-serif" font-size="{_FONT}" text-anchor="middle"'
@@ -137,7 +137,7 @@ def _lines_of_text(box: Box, figure: Figure) -> Iterator[str]:
 
 
 def _line_of_text(box: Box, number: int, line: str, look: str) -> str:
-    middle = box.y + box.height / 2 + (number + 0.5 - len(box.lines) / 2) * _PEN.line
+    middle = box.y + box.height / 2 + (number + 0.5 - len(box.lines) / 2) * PEN.line
     return f'<text x="{_px(box.x + box.width / 2)}" y="{_px(middle) + 5}" {look}>{_text(line)}</text>'
 
 
