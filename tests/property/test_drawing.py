@@ -6,7 +6,7 @@ import random
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from itertools import combinations, pairwise
 
 import pytest
@@ -45,7 +45,7 @@ def graphs(draw: st.DrawFn, *, depth: int = 1) -> CompiledGraph:
     for source, paths in draw(
         st.lists(st.tuples(some, st.dictionaries(labels, ends, min_size=1, max_size=4)), max_size=4)
     ):
-        made.add_conditional_edges(source, lambda state: None, {**paths})
+        made.add_conditional_edges(source, lambda state: None, dict[Hashable, str](paths.items()))
     if draw(st.booleans()):
         made.add_conditional_edges(draw(some), lambda state: None)
     groups = st.lists(some, min_size=2, max_size=3, unique=True)
