@@ -17,6 +17,9 @@ from surehand.errors import OptionError, StoreError
 
 __all__ = ["SqliteSaver"]
 
+_ALONE_SECONDS: Final = 5.0
+_SHARED_SECONDS: Final = 30.0
+"""Processes that share a file wait for one another, and not in the order in which they came."""
 _LONGEST_SECONDS: Final = 24 * 60 * 60
 
 
@@ -36,7 +39,7 @@ class SqliteSaver(CommittedSaver[sqlite3.Connection]):
             take the last commits with it. The death of the process loses nothing either way.
         shared: Whether several processes use the file at a time, all of them with ``shared=True``. Commits then take
             longer with a SQLite before 3.51.3, whose fast journal is not safe for several processes.
-        timeout: Seconds to wait while another process holds the file.
+        timeout: Seconds to wait while another process holds the file; None for 5, and for 30 where it is shared.
 
     Raises:
         OptionError: An option is unusable, or another saver of this path was opened with other options.
@@ -54,8 +57,10 @@ class SqliteSaver(CommittedSaver[sqlite3.Connection]):
         *,
         synchronous: Synchronous = "FULL",
         shared: bool = False,
-        timeout: float = 5.0,
+        timeout: float | None = None,
     ) -> None:
+        if timeout is None:
+            timeout = _SHARED_SECONDS if shared else _ALONE_SECONDS
         options = _Options(synchronous=synchronous, shared=shared, timeout=timeout)
         real_path = _real_path(path)
         options.check(real_path)
@@ -101,7 +106,7 @@ class _Options:
         if self.shared and path == MEMORY:
             raise OptionError(option="shared", value=self.shared, expected="False for a database in memory")
         if not _is_span(self.timeout):
-            raise OptionError(option="timeout", value=self.timeout, expected="seconds from 0 to a day")
+            raise OptionError(option="timeout", value=self.timeout, expected="seconds from 0 to a day, or None")
 
 
 def _is_span(value: object) -> bool:
