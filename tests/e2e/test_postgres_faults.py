@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 import psycopg
@@ -21,8 +21,6 @@ from support.postgres_proxy import Cut, PostgresProxy, postgres_proxy
 from surehand.checkpoints import CallRow, ChannelRow, CheckpointRow, WriteRow
 from surehand.errors import CheckpointConflict, StoreError
 from surehand.integrations.postgres import PostgresSaver
-
-pytestmark = pytest.mark.filterwarnings("ignore:.*couldn't stop thread.*")
 
 
 @pytest.fixture(scope="module")
@@ -311,8 +309,8 @@ def test_one_conflict_is_told_where_the_commit_of_a_group_was_cut_off(
     proxy, saver = line
     proxy.cut = "after"
     with ThreadPoolExecutor(20) as threads:
-        won = list(threads.map(lambda _: saver.save_call("t", a_call("k"), after=None), range(20)))
-    assert won.count(True) == 1
+        saving = [threads.submit(saver.save_call, "t", a_call("k"), after=None) for _ in range(20)]
+    assert [future.result() for future in saving].count(True) == 1
     assert proxy.cuts == 1
 
 
@@ -411,6 +409,5 @@ def test_what_a_killed_program_was_promised_is_there(server: PostgresServer, sav
         program.stdout.readline()
     program.kill()
     promised, _ = program.communicate()
-    with suppress(IndexError):
-        assert len(keys(saver)) - int(promised.split()[-1]) in (1, 2)
-    assert len(keys(saver)) >= 200
+    last = max(map(int, promised.split()), default=199)
+    assert len(keys(saver)) - (last + 1) in (0, 1)  # the newest one may hold without having been told

@@ -106,14 +106,18 @@ class PostgresServer:
         # Its output goes to a file: the server inherits what it is given, and would keep a pipe open for ever.
         with tempfile.TemporaryFile() as output:
             command = [str(self._binaries / "pg_ctl"), "-D", str(self._folder / "data"), "-w", "-t", "30", *arguments]
-            done = run_unprivileged(command, stdout=output, stderr=output)
+            done = _run_unprivileged(command, stdout=output, stderr=output)
             output.seek(0)
             assert done.returncode == 0, output.read().decode(errors="replace")
 
 
-def run_unprivileged(command: list[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
+def _run_unprivileged(command: list[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
     """Run a command as somebody whom PostgreSQL accepts."""
-    return subprocess.run(command, stdin=subprocess.DEVNULL, cwd="/", check=False, **_as_whom(), **options)
+    arguments: dict[str, Any] = {**_as_whom(), **options}
+    done: subprocess.CompletedProcess[bytes] = subprocess.run(
+        command, stdin=subprocess.DEVNULL, cwd="/", check=False, **arguments
+    )
+    return done
 
 
 def _as_whom() -> dict[str, Any]:
@@ -125,7 +129,8 @@ def _user() -> pwd.struct_passwd | None:
     """Whom the server has to run as; None for whoever runs the tests."""
     if os.geteuid() != 0:
         return None
-    return next(user for name in _UNPRIVILEGED for user in pwd.getpwall() if user.pw_name == name)
+    users = {user.pw_name: user for user in pwd.getpwall()}
+    return next(users[name] for name in _UNPRIVILEGED if name in users)
 
 
 @contextmanager
@@ -160,5 +165,5 @@ def _make_cluster(folder: Path, binaries: Path) -> None:
     password.chmod(0o644)
     command = [str(binaries / "initdb"), "-D", str(folder / "data"), "-U", "owner", "--pwfile", str(password)]
     options = ["--auth=scram-sha-256", "--no-sync", "--encoding=UTF8", "--locale=C"]
-    done = run_unprivileged([*command, *options], capture_output=True)
+    done = _run_unprivileged([*command, *options], capture_output=True)
     assert done.returncode == 0, done.stderr.decode(errors="replace")

@@ -430,17 +430,15 @@ def test_a_run_that_is_loaded_while_others_write_is_of_one_moment(postgres: Post
         PostgresSaver(postgres.conninfo(), schema=schema) as reader,
     ):
         put(writer, 1)
-        is_over = threading.Event()
 
         def write() -> None:
             for number in range(2, 150):
                 put(writer, number)
                 writer.prune("t", keep=1)
-            is_over.set()
 
         with ThreadPoolExecutor(1) as threads:
             written = threads.submit(write)
-            while not is_over.is_set():
+            while not written.done():
                 assert reader.load("t") is not None
             written.result()
 
@@ -453,8 +451,11 @@ def test_loops_in_several_threads_share_a_saver(saver: PostgresSaver) -> None:
         calls = (saver.asave_call("t", a_call(f"{thread}.{number}"), after=None) for number in range(25))
         return await asyncio.gather(*calls)
 
+    def run(thread: int) -> bool:
+        return all(asyncio.run(save(thread)))
+
     with ThreadPoolExecutor(4) as threads:
-        assert all(all(saved) for saved in threads.map(lambda thread: asyncio.run(save(thread)), range(4)))
+        assert all(threads.map(run, range(4)))
     assert len(saver.calls("t")) == 100
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from math import ceil
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -142,5 +142,4 @@ def checked_pool(pool: object) -> ConnectionPool[Any]:
         raise OptionError(
             option="pool", value=pool, expected="a psycopg_pool.ConnectionPool, which is not the async one"
         )
-    found: ConnectionPool[Any] = pool
-    return found
+    return cast("ConnectionPool[Any]", pool)  # type: ignore[redundant-cast]  # what pyright infers has no parameter
