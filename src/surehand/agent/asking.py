@@ -146,7 +146,9 @@ class _Way:
     async def enter(self, request: ModelRequest, level: int) -> ModelResponse:
         """What a request comes to, from one of the middlewares on."""
         if level == len(self._asker.around):
-            reply, self.asked = await self._asker.answer(request, self._question, self.asked, self._config)
+            before = self.asked
+            reply, asked = await self._asker.answer(request, self._question, before, self._config)
+            self.asked += asked - before  # added, and not set: a middleware may ask several times at once
             return ModelResponse(message=reply)
         return await self._around(request, self._asker.around[level], level)
 

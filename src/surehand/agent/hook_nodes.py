@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, TypeGuard
 
 from surehand.agent.hooks import Hook, HookName
@@ -188,18 +188,19 @@ class HookNode:
         """
         if returned is None:
             return _Move({})
-        command = returned if is_command(returned) else _as_command(returned)
-        if command is None or not _is_update(command.update) or command.resume is not UNSET:
+        command = returned if is_command(returned) else Command(update=returned)
+        if not _is_update(command.update) or command.resume is not UNSET:
             raise self._refused(
                 f"it returned {shown(returned)}",
                 "Expected None, a mapping of state keys (with 'jump_to' for another way on), or a Command.",
             )
         update: dict[str, Any] = dict(command.update or {})
+        jump = update.pop("jump_to", None)
         for key in RESERVED & update.keys():
             raise self._refused(
                 f"it writes {key!r}, which is the loop's own", "Say where to go on with 'jump_to', and leave it out."
             )
-        return _Move(update, self._target_of(command))
+        return _Move(update, self._target_of(command if jump is None else replace(command, goto=jump)))
 
     def _target_of(self, command: Command[Any]) -> str | None:
         """Where a command leads; None for on."""
@@ -222,15 +223,6 @@ class HookNode:
 def _on(state: AgentState) -> dict[str, Any]:
     """What a hook that leads on writes: an earlier one may have led elsewhere."""
     return {} if state.get("jump_to") is None else {"jump_to": None}
-
-
-def _as_command(returned: object) -> Command[Any] | None:
-    """A partial state with ``jump_to`` as the command that it stands for; None where it is no mapping."""
-    if not is_object(returned):
-        return None
-    jump: Any = returned.get("jump_to")
-    update = {key: value for key, value in returned.items() if key != "jump_to"}
-    return Command(update=update, goto=() if jump is None else jump)
 
 
 def _is_update(update: object) -> TypeGuard[Mapping[str, Any] | None]:

@@ -9,6 +9,7 @@ from threading import Lock
 from typing import Any, Final, Generic, TypeVar
 
 from surehand.agent.structured import AnswerForm
+from surehand.errors import ToolDefinitionError
 from surehand.models import ChatModel, ToolChoice
 from surehand.tools import BaseTool
 
@@ -107,11 +108,18 @@ class BoundModels:
         return names if self._form is None else names | self._form.names
 
     def _offer(self, tools: tuple[BaseTool, ...], choice: ToolChoice) -> Offer:
+        names = frozenset(tool.spec.name for tool in tools)
+        if self._form is not None and (taken := names & self._form.names):
+            raise ToolDefinitionError(
+                tool=min(taken),
+                problem="the structured answer has this name too",
+                remedy="Rename the tool, or give the ToolStrategy a name.",
+            )
         choice = choice if self._names(tools) else None
         free = _bind(self.model, tools, choice=None, form=self._form)
         return Offer(
             tools=tools,
-            names=frozenset(tool.spec.name for tool in tools),
+            names=names,
             direct=frozenset(tool.spec.name for tool in tools if tool.spec.return_direct),
             choice=choice,
             free=free,

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final, Literal, TypeAlias, TypedDict, cast
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    NotRequired,
+    Required,
+    TypeAlias,
+    TypedDict,
+    cast,
+    get_args,
+    get_origin,
+)
 
 from typing_extensions import is_typeddict
 
@@ -81,6 +93,8 @@ def state_of(schemas: Mapping[str, object], *, response: Sequence[Any] = ()) -> 
     owners = dict.fromkeys(keys, "the agent")
     for middleware, schema in schemas.items():
         for key, hint in _keys_of(middleware, schema).items():
+            if key == "messages" and add_messages in get_args(hint):
+                continue  # a conversation, whatever messages are said to be in it
             if key in keys and keys[key] != hint:
                 raise OptionError(
                     option="state_schema",
@@ -106,7 +120,14 @@ def _keys_of(middleware: str, schema: object) -> dict[str, Any]:
             expected="a TypedDict with the keys to add",
             remedy=f"It belongs to the middleware {middleware!r}; {shown(AgentState)} may be its base.",
         )
-    return class_hints(cast("type", schema))
+    return {key: _bare(hint) for key, hint in class_hints(cast("type", schema)).items()}
+
+
+def _bare(hint: Any) -> Any:
+    """An annotation without what says whether the key has to be there: none of an agent's has."""
+    while get_origin(hint) in (NotRequired, Required):
+        (hint,) = get_args(hint)
+    return hint
 
 
 def _either(kinds: Sequence[Any]) -> Any:

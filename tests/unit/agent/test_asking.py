@@ -219,6 +219,16 @@ def test_each_reply_counts_towards_the_limit() -> None:
     assert (result["end_reason"], kinds(result).count("ai")) == ("max_iterations", 2)
 
 
+def test_replies_that_are_asked_for_at_once_count_each() -> None:
+    async def both(request: ModelRequest, handler: Any) -> Any:
+        replies: list[Any] = await asyncio.gather(handler(request), handler(request))
+        return replies[0]
+
+    model = FunctionModel(lambda messages: asking(call(call_id=f"c{len(messages)}", a=len(messages), b=1)))
+    result = create_agent(model, [add], middleware=[wrap_model_call(both)], max_iterations=4).invoke("hi")
+    assert (result["end_reason"], kinds(result).count("ai")) == ("max_iterations", 2)
+
+
 def test_a_response_may_write_keys_of_the_middleware() -> None:
     @wrap_model_call(state_schema=Counted)
     async def count(request: ModelRequest, handler: Any) -> ModelResponse:

@@ -157,6 +157,11 @@ def test_a_command_leads_too() -> None:
     assert (result["end_reason"], result["messages"][-1].text) == ("middleware", "No.")
 
 
+def test_a_command_may_lead_by_its_update() -> None:
+    stop = before_model(lambda state, runtime: Command(update={"jump_to": "end"}), name="stop")
+    assert create_agent(ScriptedModel([]), middleware=[stop]).invoke("hi")["end_reason"] == "middleware"
+
+
 def test_a_jump_to_the_model_leaves_out_the_other_hooks_of_the_beginning() -> None:
     skip = before_agent(lambda state, runtime: {"jump_to": "model"}, name="skip")
     result = create_agent(ScriptedModel(["5"]), middleware=[skip, Watcher("x")]).invoke("hi")

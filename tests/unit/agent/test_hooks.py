@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import operator
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, NotRequired, Required, TypedDict
 
 import pytest
 
 from support.agents import add, asking, call
 from surehand import (
     AgentMiddleware,
+    AnyMessage,
     InjectedState,
     OptionError,
     ToolDefinitionError,
     ToolMessage,
     ToolNode,
     ToolSetRequest,
+    add_messages,
     create_agent,
     tool,
 )
@@ -237,6 +239,14 @@ def test_tools_are_shown_the_keys_of_middlewares() -> None:
 
 def test_one_key_may_be_declared_twice_if_it_means_the_same() -> None:
     create_agent(ScriptedModel([]), middleware=[counting(Tokens, "a"), counting(Tokens, "b"), counting(Trace, "c")])
+
+
+def test_keys_may_say_whether_they_have_to_be_there() -> None:
+    class Stated(TypedDict):
+        messages: Required[Annotated[list[AnyMessage], add_messages]]
+        tokens: NotRequired[Annotated[int, operator.add]]
+
+    create_agent(ScriptedModel([]), middleware=[counting(Tokens, "a"), counting(Stated, "b")])
 
 
 def test_one_key_that_means_two_things_is_refused() -> None:

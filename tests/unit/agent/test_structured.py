@@ -281,8 +281,12 @@ def test_one_name_for_several_forms_is_refused() -> None:
 
 
 def test_a_tool_of_the_same_name_is_refused() -> None:
-    with pytest.raises(ToolDefinitionError, match="Weather"):
-        create_agent(ScriptedModel([]), [tool("Weather")(lambda: "x")], response_format=Weather)
+    same = tool("Weather")(lambda: "x")
+    with pytest.raises(ToolDefinitionError, match="'Weather': the structured answer has this name too"):
+        create_agent(ScriptedModel([]), [same], response_format=Weather)
+    computed = create_agent(ScriptedModel([]), lambda request: [same], response_format=Weather)
+    with pytest.raises(ToolDefinitionError, match="'Weather': the structured answer has this name too"):
+        computed.invoke("hi")
 
 
 def test_a_name_that_is_nearly_right_is_the_answer_unless_a_tool_has_it() -> None:
