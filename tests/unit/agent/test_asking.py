@@ -221,7 +221,7 @@ def test_each_reply_counts_towards_the_limit() -> None:
 
 def test_replies_that_are_asked_for_at_once_count_each() -> None:
     async def both(request: ModelRequest, handler: Any) -> Any:
-        replies: list[Any] = await asyncio.gather(handler(request), handler(request))
+        replies: tuple[ModelResponse, ModelResponse] = await asyncio.gather(handler(request), handler(request))
         return replies[0]
 
     model = FunctionModel(lambda messages: asking(call(call_id=f"c{len(messages)}", a=len(messages), b=1)))
