@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
@@ -220,9 +220,8 @@ def test_each_reply_counts_towards_the_limit() -> None:
 
 
 def test_replies_that_are_asked_for_at_once_count_each() -> None:
-    async def both(request: ModelRequest, handler: Any) -> Any:
-        replies: tuple[ModelResponse, ModelResponse] = await asyncio.gather(handler(request), handler(request))
-        return replies[0]
+    async def both(request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[ModelResponse]]) -> ModelResponse:
+        return (await asyncio.gather(handler(request), handler(request)))[0]
 
     model = FunctionModel(lambda messages: asking(call(call_id=f"c{len(messages)}", a=len(messages), b=1)))
     result = create_agent(model, [add], middleware=[wrap_model_call(both)], max_iterations=4).invoke("hi")
