@@ -12,11 +12,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import IO, Any, Final, Literal
 
 import psycopg
 import pytest
@@ -103,26 +103,34 @@ class PostgresServer:
         return f"runs_{next(self._names)}"
 
     def _control(self, *arguments: str) -> None:
-        # Its output goes to a file: the server inherits what it is given, and would keep a pipe open for ever.
-        with tempfile.TemporaryFile() as output:
-            command = [str(self._binaries / "pg_ctl"), "-D", str(self._folder / "data"), "-w", "-t", "30", *arguments]
-            done = _run_unprivileged(command, stdout=output, stderr=output)
-            output.seek(0)
-            assert done.returncode == 0, output.read().decode(errors="replace")
+        data = str(self._folder / "data")
+        _run_unprivileged([str(self._binaries / "pg_ctl"), "-D", data, "-w", "-t", "30", *arguments])
 
 
-def _run_unprivileged(command: list[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
+def _run_unprivileged(command: Sequence[str]) -> None:
     """Run a command as somebody whom PostgreSQL accepts."""
-    arguments: dict[str, Any] = {**_as_whom(), **options}
-    done: subprocess.CompletedProcess[bytes] = subprocess.run(
-        command, stdin=subprocess.DEVNULL, cwd="/", check=False, **arguments
-    )
-    return done
+    # Its output goes to a file: a server inherits what it is given, and would keep a pipe open for ever.
+    with tempfile.TemporaryFile() as output:
+        code = _start_unprivileged(command, stdin=subprocess.DEVNULL, output=output).wait()
+        output.seek(0)
+        assert code == 0, output.read().decode(errors="replace")
 
 
-def _as_whom() -> dict[str, Any]:
+def _start_unprivileged(
+    command: Sequence[str], *, stdin: int, output: IO[bytes] | None = None
+) -> subprocess.Popen[bytes]:
     user = _user()
-    return {} if user is None else {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+    return subprocess.Popen(
+        command,
+        stdin=stdin,
+        stdout=output,
+        stderr=output,
+        cwd="/",
+        start_new_session=True,  # Ctrl-C is for the tests; what they leave behind is stopped all the same
+        user=None if user is None else user.pw_uid,
+        group=None if user is None else user.pw_gid,
+        extra_groups=None if user is None else [],
+    )
 
 
 def _user() -> pwd.struct_passwd | None:
@@ -141,13 +149,8 @@ def postgres_server() -> Generator[PostgresServer, None, None]:
     user = _user()
     if user is not None:
         os.chown(folder, user.pw_uid, user.pw_gid)
-    watch = subprocess.Popen(
-        ["/bin/sh", "-c", _WHEN_LEFT_ALONE, "sh", str(binaries), str(folder)],
-        stdin=subprocess.PIPE,
-        cwd="/",
-        start_new_session=True,  # Ctrl-C is for the tests; what they leave behind is stopped all the same
-        **_as_whom(),
-    )
+    command = ["/bin/sh", "-c", _WHEN_LEFT_ALONE, "sh", str(binaries), str(folder)]
+    watch = _start_unprivileged(command, stdin=subprocess.PIPE)
     try:
         _make_cluster(folder, binaries)
         server = PostgresServer(folder, binaries)
@@ -164,6 +167,4 @@ def _make_cluster(folder: Path, binaries: Path) -> None:
     password.write_text(PASSWORD, encoding="utf-8")
     password.chmod(0o644)
     command = [str(binaries / "initdb"), "-D", str(folder / "data"), "-U", "owner", "--pwfile", str(password)]
-    options = ["--auth=scram-sha-256", "--no-sync", "--encoding=UTF8", "--locale=C"]
-    done = _run_unprivileged([*command, *options], capture_output=True)
-    assert done.returncode == 0, done.stderr.decode(errors="replace")
+    _run_unprivileged([*command, "--auth=scram-sha-256", "--no-sync", "--encoding=UTF8", "--locale=C"])

@@ -117,7 +117,7 @@ def _break(end: socket.socket) -> None:
 @contextmanager
 def postgres_proxy(server: Path) -> Generator[tuple[PostgresProxy, Path], None, None]:
     """Stand before the server whose socket is in a folder; gives the folder of the proxy's too."""
-    with tempfile.TemporaryDirectory(prefix="surehand-pg-") as folder:
+    with tempfile.TemporaryDirectory(dir=server) as folder:
         proxy = PostgresProxy(server, Path(folder))
         try:
             yield proxy, Path(folder)
