@@ -83,7 +83,8 @@ class _Left(NamedTuple):
         reply, calls = newest_reply(messages)
         places = [place for place, each in enumerate(messages) if each is reply]
         behind = messages[places[0] + 1 :] if places else []
-        is_new = reply is not None and all(each.id != reply.id for each in before)
+        is_rewritten = any(each.id == REMOVE_ALL_MESSAGES for each in given)
+        is_new = reply is not None and (is_rewritten or all(each.id != reply.id for each in before))
         return cls(given, messages, reply, calls, behind, is_new)
 
     def with_answers(self, answers: Sequence[Message]) -> list[Message]:

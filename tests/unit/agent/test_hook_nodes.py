@@ -10,6 +10,7 @@ import pytest
 
 from support.agents import add, asking, call, kinds, outcomes
 from surehand import (
+    REMOVE_ALL_MESSAGES,
     AgentMiddleware,
     AIMessage,
     Command,
@@ -207,6 +208,15 @@ def test_answers_to_calls_that_are_left_behind_stand_right_behind_them(is_replac
     result = create_agent(ScriptedModel([asking()]), [add], middleware=[end]).invoke("hi")
     assert check_transcript(result["messages"]) == []
     assert result["messages"][-1].text == "Stop."
+
+
+def test_a_conversation_that_was_written_anew_has_no_open_call_either() -> None:
+    @after_model
+    def anew(state: Any, runtime: Any) -> dict[str, Any]:
+        return {"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *state["messages"]], "jump_to": "end"}
+
+    result = create_agent(ScriptedModel([asking()]), [add], middleware=[anew]).invoke("hi")
+    assert (kinds(result), check_transcript(result["messages"])) == (["human", "ai", "tool"], [])
 
 
 def test_what_would_stand_between_calls_and_their_answers_is_an_error() -> None:
