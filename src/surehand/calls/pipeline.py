@@ -197,11 +197,7 @@ async def _performed(call: Call) -> Call:
 
 
 async def finish(call: Call) -> Call:
-    """Bring a call that is ready to its end, through the host's middleware.
-
-    Raises:
-        Interrupted: It asks: it has no answer before it is run again.
-    """
+    """Bring a call that is ready to its end, through the host's middleware; or to what it asks."""
     middleware = call.turn.host.middleware
     try:
         with in_call(call):
@@ -212,7 +208,7 @@ async def finish(call: Call) -> Call:
             raise
         log_pause(call, len(asked.interrupts))
         announce(call, CallPaused, questions=asked.interrupts)
-        raise asked from None
+        return call._replace(asks=asked)
     return end(ended)
 
 
@@ -223,9 +219,18 @@ def recheck(call: Call) -> Call:
 
 
 async def run_call(call: Call) -> Call:
-    """The call from its start to its answer."""
+    """The call from its start to its answer.
+
+    Raises:
+        Interrupted: It asks.
+    """
     call = begin(call)
-    return call if call.message is not None else await finish(call)
+    if call.message is not None:
+        return call
+    ended = await finish(call)
+    if ended.asks is not None:
+        raise ended.asks
+    return ended
 
 
 def ended_as(call: Call, kind: FailureKind, text: str) -> Call:

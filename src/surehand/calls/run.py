@@ -224,12 +224,15 @@ class _Floor:
         Raises:
             Interrupted: With the questions, in call order, each once.
         """
+        if all(call.asks is None for call in self._ended.values()):
+            return
         ended = [self._ended[call.position] for call in self._calls if call.position in self._ended]
+        if any(call.raises is not None for call in ended):
+            return
         questions = {question.id: question for call in ended if call.asks for question in call.asks.interrupts}
-        if questions and not any(call.raises is not None for call in ended):
-            asked = Interrupted(questions.values())
-            attach(asked, tool_messages=[call.message for call in ended if call.message is not None])
-            raise asked
+        asked = Interrupted(questions.values())
+        attach(asked, tool_messages=[call.message for call in ended if call.message is not None])
+        raise asked
 
     def answered(self) -> list[Call]:
         """All calls with their answers, in call order, and kept to what the turn may have together."""
@@ -245,7 +248,7 @@ class _Floor:
         if call.message is not None:
             return
         if self._turn.is_inline:
-            self._ended[call.position] = await _finished(call)
+            self._ended[call.position] = await finish(call)
         else:
             self._tasks[call.position] = None
             task = asyncio.get_running_loop().create_task(self._finish(call))
@@ -254,7 +257,7 @@ class _Floor:
 
     async def _finish(self, call: Call) -> None:
         try:
-            ended = await _finished(call)
+            ended = await finish(call)
         except asyncio.CancelledError:
             # Nobody cancels these tasks before the turn is closing: a tool has cancelled the task it runs in.
             if not self._is_closing and call.position in self._tasks:
@@ -370,14 +373,6 @@ class _Floor:
             text = _ASKED if done.asks is not None else _CANCELLED if done.tool is not None else _NOT_BEGUN
             done = self._ended[call.position] = ended_as(done, FailureKind.CANCELLED, text)
         return done
-
-
-async def _finished(call: Call) -> Call:
-    """The call with its answer, or with what it asks."""
-    try:
-        return await finish(call)
-    except Interrupted as asked:
-        return call._replace(asks=asked)
 
 
 _lost: set[asyncio.Task[None]] = set()

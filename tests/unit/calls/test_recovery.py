@@ -171,15 +171,15 @@ def test_a_tool_that_takes_too_long_to_tell_leaves_the_doubt(*, is_sync: bool) -
     async def reconcile(_: DoubtfulCall) -> Any:
         await asyncio.Event().wait()
 
-    over = threading.Event()
+    over, late = threading.Event(), list[str]()
 
     def reconcile_on_thread(_: DoubtfulCall) -> Any:
         over.wait(30)
-        RAN.append("late")
+        late.append("late")
 
     for function in (reconcile, reconcile_on_thread):
         answer = after_a_crash(reconcile=function, timeout=0.02, is_sync=is_sync)
-        assert (kind(answer), RAN) == ("unknown_outcome", [])
+        assert (kind(answer), late) == ("unknown_outcome", [])
     over.set()
 
 

@@ -98,17 +98,12 @@ class _Stay:
         Raises:
             Interrupted: It asks; then it is no longer recorded as running.
         """
-        try:
-            return await self._watched()
-        except Interrupted:
-            await park(self.call)
-            raise
-
-    async def _watched(self) -> Call:
-        if self.call.turn.host.breakers is None:
-            return await self._until_final()
         with self.call.turn.holding(self.call.position, self._tell_breaker):
-            ended = await self._until_final()
+            try:
+                ended = await self._until_final()
+            except Interrupted:
+                await park(self.call)
+                raise
             self.outcome = ended.outcome
         return ended
 
