@@ -64,6 +64,7 @@ def test_the_package_imports_what_it_declares() -> None:
         "jsonschema",
         "openai",
         "opentelemetry",
+        "resvg_py",
         "rich",
         "typer",
     }
