@@ -10,12 +10,14 @@ import time
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 from psycopg_pool import ConnectionPool
 
+from support.pages import ROOT
 from support.postgres import PASSWORD, PostgresServer, postgres_server
 from support.postgres_proxy import Cut, PostgresProxy, postgres_proxy
 from surehand.checkpoints import CallRow, ChannelRow, CheckpointRow, WriteRow
@@ -144,6 +146,24 @@ def test_a_user_who_may_only_read_reads(server: PostgresServer, saver: PostgresS
         assert reader.newest("t") == a_checkpoint(1)
         with told("the user may not do this. Grant it what it needs"):
             put(reader, 2)
+
+
+def test_the_rights_that_the_documentation_grants_are_enough(
+    server: PostgresServer, saver: PostgresSaver, schema: str
+) -> None:
+    page = (ROOT / "docs/how-to/postgres.md").read_text(encoding="utf-8")
+    grants = (
+        page.split("```sql\n")[1].split("```")[0].replace("surehand", schema).replace(" app;", f" app_of_{schema};")
+    )
+    with server.connect() as connection:
+        connection.execute(f"CREATE ROLE app_of_{schema} LOGIN PASSWORD '{PASSWORD}'; {grants}".encode())
+    with PostgresSaver(server.conninfo(user=f"app_of_{schema}"), schema=schema) as app:
+        put(app, 1)
+        put(app, 2)
+        app.put_writes("t", "", "c2", [WriteRow(task="a", kind="k", number=0, text="")])
+        assert app.save_call("t", a_call("k"), after=None)
+        assert app.prune("t") == 1
+        app.delete_thread("t")
 
 
 def test_a_user_who_may_make_no_schema_is_told_what_to_grant(server: PostgresServer, schema: str) -> None:
@@ -411,3 +431,27 @@ def test_what_a_killed_program_was_promised_is_there(server: PostgresServer, sav
     promised, _ = program.communicate()
     last = max(map(int, promised.split()), default=199)
     assert len(keys(saver)) - (last + 1) in (0, 1)  # the newest one may hold without having been told
+
+
+_ABANDONED = """
+import os, signal, sys
+sys.path.insert(0, sys.argv[1])
+from support.postgres import postgres_server
+
+with postgres_server() as server:
+    print(server.socket_folder, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_the_server_of_tests_that_are_killed_is_stopped_and_leaves_nothing(server: PostgresServer) -> None:
+    program = start(_ABANDONED, str(ROOT / "tests"))
+    printed, errors = program.communicate(timeout=30)
+    assert errors == ""
+    folder = Path(printed.strip())
+    until = time.monotonic() + 20
+    while folder.exists():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    with pytest.raises(psycopg.OperationalError):
+        server.connect(host=str(folder))

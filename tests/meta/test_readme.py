@@ -11,10 +11,16 @@ import pytest
 from support.pages import ROOT, examples, pages_with_examples
 
 PAGES = pages_with_examples()
+DATABASE = "DATABASE_URL"
+"""Where a page that needs a database finds one."""
 
 
 @pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
-def test_the_examples_of_a_page_run_and_print_what_it_shows(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_examples_of_a_page_run_and_print_what_it_shows(
+    page: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    if DATABASE in page.read_text(encoding="utf-8"):
+        monkeypatch.setenv(DATABASE, request.getfixturevalue("postgres").make_database())
     module = ModuleType("page_under_test")
     sys.modules[module.__name__] = module  # annotations of its tools are looked up there
     try:
