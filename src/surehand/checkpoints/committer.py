@@ -333,9 +333,10 @@ class _Session(Generic[C]):
         try:
             if self._connection is None:
                 self._connection = self._database.connect()
+            return self._transact_on(self._connection, part)
         except BaseException as error:  # noqa: BLE001 - whatever it is, somebody waits for it
+            self.close()
             return _Failure(error=self._told(error), is_of="all")
-        return self._transact_on(self._connection, part)
 
     def _transact_on(self, connection: C, part: Sequence[_Operation[C, Any]]) -> _Failure | None:
         index = -1

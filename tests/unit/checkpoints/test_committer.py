@@ -267,6 +267,19 @@ def test_what_was_asked_for_on_a_lost_connection_is_run_on_a_new_one(
     assert stored(numbers) == [1, 2, 3]
 
 
+def test_a_database_with_a_fault_of_its_own_keeps_nobody_waiting(numbers: Numbers) -> None:
+    class Faulty(Numbers):
+        def is_lost(self, connection: sqlite3.Connection) -> bool:
+            raise RuntimeError("I do not know")
+
+    committer = Committer(Faulty(numbers.path), name="The numbers")
+    results = outcomes_of_group(committer, [add(1), add(-1), add(2)])
+    assert [str(error) for error in results] == ["I do not know"] * 3
+    assert committer.run(add(3)) == 3
+    assert stored(numbers) == [3]
+    committer.close()
+
+
 def test_what_loses_every_connection_is_told_so(numbers: Numbers) -> None:
     committer = Committer(numbers, name="The numbers")
 

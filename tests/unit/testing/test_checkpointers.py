@@ -356,13 +356,10 @@ class ClosesOnce(MemorySaver):
 
 
 class AwaitsNothing(MemorySaver):
-    """Its awaited methods return before they have done anything."""
-
     async def aput_writes(
         self, thread_id: str, namespace: str, checkpoint_id: str, writes: Sequence[WriteRow], *, is_claim: bool = False
     ) -> None:
-        late = partial(self.put_writes, thread_id, namespace, checkpoint_id, writes, is_claim=is_claim)
-        asyncio.get_running_loop().call_later(60, late)
+        pass
 
 
 class AwaitsWithoutOptions(MemorySaver):
