@@ -60,7 +60,7 @@ test-local: $(READY) ## the tests that run the embedded model
 test-lowest: $(READY) ## the tests with the oldest versions of the dependencies that we accept
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(LOWEST_VENV)
 	$(BIN)/uv pip install --quiet --python $(LOWEST_VENV)/bin/python --resolution lowest-direct \
-		--editable '.[anthropic,cli,jsonschema,openai,postgres]'
+		--editable '.[anthropic,cli,draw,jsonschema,openai,postgres]'
 	$(BIN)/uv pip install --quiet --python $(LOWEST_VENV)/bin/python --group dev
 	$(LOWEST_VENV)/bin/python -m pytest $(ARGS)
 
