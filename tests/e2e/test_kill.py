@@ -17,7 +17,7 @@ from typing import Final
 import pytest
 
 from support.kill_orders import POINTS, Order, Point, Store
-from support.kill_yard import Yard, play, play_in_time, play_in_turns, play_together
+from support.kill_yard import Yard, play, play_frozen, play_in_time, play_in_turns, play_together
 from support.postgres import postgres_server
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL, and no fork")
@@ -113,6 +113,22 @@ def test_of_two_processes_that_go_on_with_one_thread_one_wins_and_nothing_happen
 def test_so_do_forty_pairs_of_processes(store: Store, yard: Yard, orders: Orders, takes: float) -> None:
     for _ in range(40):
         play_together(yard, orders(store), secrets.token_hex(8), takes=takes)
+
+
+@on_each_store
+def test_a_process_that_wakes_up_when_another_has_gone_on_with_its_run_does_nothing_twice(
+    store: Store, yard: Yard, orders: Orders, takes: float
+) -> None:
+    for number in range(3):
+        play_frozen(yard, orders(store), f"{store}, {number}", takes=takes)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@on_each_store
+def test_so_do_forty_that_wake_up(store: Store, yard: Yard, orders: Orders, takes: float) -> None:
+    for _ in range(40):
+        play_frozen(yard, orders(store), secrets.token_hex(8), takes=takes)
 
 
 def test_a_process_that_waits_for_the_file_of_one_that_is_killed_goes_on_with_its_run(

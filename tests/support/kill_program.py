@@ -23,7 +23,6 @@ from support.kill_tools import tools_of
 from surehand import (
     START,
     AIMessage,
-    CheckpointConflict,
     Command,
     HumanMessage,
     InterruptError,
@@ -31,6 +30,7 @@ from surehand import (
     MessagesState,
     SqliteSaver,
     StateGraph,
+    StoreError,
     ToolMessage,
     ToolNode,
     TranscriptProblem,
@@ -154,18 +154,21 @@ class Watch:
 def run(order: Order) -> None:
     """Begin the run of a thread, or go on with it, and tell the ledger how it ended."""
     ledger = Ledger(order)
+    try:
+        _run(order, ledger)
+    except (StoreError, InterruptError) as error:  # another process went on, has answered, or keeps the file
+        ledger.write("lost", text=str(error))
+
+
+def _run(order: Order, ledger: Ledger) -> None:
     script = Script(ledger, repeats_ids=order.repeats_ids)
     with Watch(ledger, script).over(_opened(order)) as saver:
         graph = _built(order, script, tools_of(ledger, asks=order.asks), saver)
         config: RunConfig = {"configurable": {"thread_id": order.thread_id}}
         is_begun = graph.get_state(config).created_at is not None
-        given = None if is_begun else {"messages": [HumanMessage("Do it all.")]}
         ledger.write("started", goes_on=is_begun)
-        try:
-            reached = _reached(graph, given, config, order)
-        except (CheckpointConflict, InterruptError) as error:  # another process went on with the thread, or answered
-            ledger.write("lost", text=str(error))
-            return
+        given = None if is_begun else {"messages": [HumanMessage("Do it all.")]}
+        reached = _reached(graph, given, config, order)
         thread_id, messages = order.thread_id, reached["messages"]
         if order.form == "tool":
             thread_id, messages = _inside(order, messages)

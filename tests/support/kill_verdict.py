@@ -61,7 +61,7 @@ def complaints(ledger: Path, *, are_together: bool = False) -> list[str]:
     written: list[Entry] = list(entries(ledger))
     last = next((entry for entry in reversed(written) if entry["mark"] == "over"), None)
     if last is None:
-        return ["the run did not end"]
+        return ["the run did not end", *(entry["text"] for entry in written if entry["mark"] == "lost")]
     found = list(_in_transcript(last))
     if found:  # what follows pairs calls with their answers
         return found
@@ -119,7 +119,7 @@ def _in_record(call: _Call, written: list[Entry]) -> Iterator[str]:
                     yield "its body began before the model's turn was kept"
                 if pid not in noted:
                     yield "its body began before it was noted"
-                if is_ended:
+                if is_ended and not call.are_together:
                     yield "its body began after it was noted to have ended"
             case _:
                 pass

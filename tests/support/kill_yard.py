@@ -18,7 +18,7 @@ from support.kill_orders import POINTS, VISITS, Form, Order, Point, entries
 from support.kill_verdict import complaints
 from support.pages import ROOT
 
-__all__ = ["Yard", "play", "play_in_time", "play_in_turns", "play_together"]
+__all__ = ["Yard", "play", "play_frozen", "play_in_time", "play_in_turns", "play_together"]
 
 KILLED: Final = -signal.SIGKILL
 _MOST_KILLS: Final = 4
@@ -37,14 +37,19 @@ class Yard:
             text=True,
             encoding="utf-8",
         )
+        self._running: set[int] = set()
 
     def start(self, order: Order) -> int:
         """Start a program; its process id."""
-        return int(self._ask({"order": asdict(order)})["pid"])
+        pid = int(self._ask({"order": asdict(order)})["pid"])
+        self._running.add(pid)
+        return pid
 
     def wait(self, pid: int) -> int:
         """Wait for the end of a program: its exit code, or the number of the signal that killed it, below zero."""
-        return int(self._ask({"wait": pid})["status"])
+        status = int(self._ask({"wait": pid})["status"])
+        self._running.discard(pid)
+        return status
 
     def _ask(self, what: dict[str, Any]) -> dict[str, Any]:
         assert self._server.stdin is not None
@@ -57,6 +62,8 @@ class Yard:
         return self
 
     def __exit__(self, *_: object) -> None:
+        for pid in self._running:  # those of a round that failed
+            kill(pid)
         self._server.communicate(timeout=10)
 
 
@@ -169,6 +176,20 @@ def play_in_turns(yard: Yard, order: Order, seed: str, *, takes: float) -> None:
     now.wait(first)
     assert now.wait(second), f"Whoever waited did not go on. {now}"
     now.check()
+
+
+def play_frozen(yard: Yard, order: Order, seed: str, *, takes: float) -> None:
+    """Have a process stand still while another one goes on with its run, and then wake up."""
+    now, chance = _drawn(yard, replace(order, is_shared=True, timeout=0.3), seed)
+    first = now.start()
+    time.sleep(chance.uniform(0, takes))
+    os.kill(first, signal.SIGSTOP)
+    now.run()
+    os.kill(first, signal.SIGCONT)
+    now.wait(first)
+    if not now.says("over"):  # the second may have found a lock that the first one held in its sleep
+        now.run()
+    now.check(are_together=True)
 
 
 def _drawn(yard: Yard, order: Order, seed: str) -> tuple[Round, random.Random]:
