@@ -11,14 +11,14 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import NamedTuple
 
 from surehand.calls.journal import CallKey, Recalled
 
-__all__ = ["Claim", "Entry", "claimed", "is_own", "working_on"]
+__all__ = ["Claim", "Entry", "WorkingOn", "claimed", "is_own"]
 
 
 class Claim:
@@ -101,15 +101,24 @@ class Entry(NamedTuple):
 _own: ContextVar[tuple[str, ...]] = ContextVar("surehand_own_calls", default=())
 
 
-@contextmanager
-def working_on(name: str) -> Generator[None]:
-    """Entered while the body of a call runs: what it runs itself must not wait for that call."""
-    token = _own.set((*_own.get(), name))
-    try:
-        yield
-    finally:
+class WorkingOn:
+    """Entered while the body of a call runs: what it runs itself must not wait for that call.
+
+    Args:
+        name: Of the call.
+    """
+
+    __slots__ = ("_name", "_token")
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None:
+        self._token = _own.set((*_own.get(), self._name))
+
+    def __exit__(self, *_: object) -> None:
         with suppress(ValueError):  # a task that is thrown away is closed in a context that is not its own
-            _own.reset(token)
+            _own.reset(self._token)
 
 
 def is_own(name: str) -> bool:

@@ -16,13 +16,17 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from surehand.checkpoints import CallState
 from surehand.control import Command
 from surehand.messages import AIMessage, Message, ToolMessage
 
 __all__ = ["CallJournal", "CallKey", "MemoryJournal", "Recalled", "digest_of", "mark_of", "now", "state_of"]
+
+
+_ENCODER: Final = json.JSONEncoder(sort_keys=True, default=repr)
+"""Made once: ``json.dumps`` makes one for each text, in a third of the time that a digest takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +59,7 @@ def digest_of(arguments: Any) -> str:
 
 def _text_of(arguments: Any) -> str:
     try:
-        return json.dumps(arguments, sort_keys=True, default=repr, ensure_ascii=True)
+        return _ENCODER.encode(arguments)
     except Exception:  # noqa: BLE001 - a program may have built a message with arguments that are no JSON at all
         return _without_json(arguments)
 

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Final
 
 from surehand.calls.call import Call
-from surehand.calls.claims import working_on
+from surehand.calls.claims import WorkingOn
 from surehand.calls.journal import digest_of
 from surehand.interrupts import InterruptScope, current_scope, use_scope
 
@@ -35,11 +35,11 @@ def _scope_of(call: Call, around: InterruptScope) -> InterruptScope:
 def in_body(call: Call) -> AbstractContextManager[object]:
     """Entered for each attempt: its questions are counted anew, and belong to the arguments that it runs with."""
     scope = current_scope()
-    return _HERE if scope is None and call.entry is None else _in_body(call, scope)
+    own = _HERE if call.entry is None else WorkingOn(call.entry.name)
+    return own if scope is None else _in_body(call, scope, own)
 
 
 @contextmanager
-def _in_body(call: Call, scope: InterruptScope | None) -> Generator[None]:
-    inner = None if scope is None else scope.within("body", "" if call.sent is None else digest_of(call.arguments))
-    with use_scope(inner), _HERE if call.entry is None else working_on(call.entry.name):
+def _in_body(call: Call, scope: InterruptScope, own: AbstractContextManager[object]) -> Generator[None]:
+    with own, use_scope(scope.within("body", "" if call.sent is None else digest_of(call.arguments))):
         yield

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from surehand.calls.claims import Claim, claimed, is_own, working_on
+from surehand.calls.claims import Claim, WorkingOn, claimed, is_own
 
 
 def test_a_claim_is_seen_until_it_is_released() -> None:
@@ -74,7 +74,7 @@ def test_a_waiter_that_is_cancelled_is_forgotten() -> None:
 
 def test_what_a_body_runs_knows_the_calls_that_it_is_part_of() -> None:
     assert not is_own("a")
-    with working_on("a"), working_on("b"):
+    with WorkingOn("a"), WorkingOn("b"):
         assert (is_own("a"), is_own("b"), is_own("c")) == (True, True, False)
     assert not is_own("a")
 
