@@ -185,6 +185,17 @@ def test_a_database_that_is_read_only_is_told(server: PostgresServer, saver: Pos
             put(reader, 2)
 
 
+def test_a_standby_is_read_and_written_as_soon_as_it_is_promoted(server: PostgresServer, saver: PostgresSaver) -> None:
+    put(saver, 1)
+    with server.as_standby():
+        assert saver.newest("t") == a_checkpoint(1)
+        begun = time.monotonic()
+        with told("nothing can be written: the server, the database or the user is read-only"):
+            put(saver, 2)
+        assert time.monotonic() - begun < 10
+    put(saver, 2)
+
+
 def test_a_statement_that_the_server_stops_is_told(server: PostgresServer, saver: PostgresSaver, schema: str) -> None:
     conninfo = server.conninfo(options="-c statement_timeout=50")
     with (

@@ -82,6 +82,15 @@ class PostgresServer:
         self.stop()
         self.start()
 
+    @contextmanager
+    def as_standby(self) -> Generator[None, None, None]:
+        """Make it one that follows another, and may only be read; in the end it is promoted."""
+        self.stop("fast")
+        (self._folder / "data/standby.signal").touch()
+        self.start()
+        yield
+        self._control("promote")
+
     def conninfo(self, **changes: Any) -> str:
         """How to reach it, as its owner."""
         place = {"host": str(self._folder), "user": "owner", "password": PASSWORD, "dbname": "postgres"}

@@ -86,8 +86,10 @@ class Borrowed(Source):
         """A connection of the pool, set to commit each statement."""
         connection: Connection = self._pool.getconn(timeout)
         self._autocommit = connection.autocommit
-        if not connection.closed:
+        try:
             connection.autocommit = True
+        except psycopg.Error:  # it was lost, or is in a transaction
+            connection.close()
         return connection
 
     def take_back(self, connection: Connection) -> None:

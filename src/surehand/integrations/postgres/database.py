@@ -21,8 +21,8 @@ __all__ = ["Postgres"]
 
 _OLDEST: Final = 130_000
 """The first version of PostgreSQL that says what became of a transaction, as the server counts them."""
-_IDLE_SECONDS: Final = 30
-"""How long this program may stand still in a transaction, with locks that others wait for."""
+_IDLE_SECONDS: Final = 10
+"""How long this program may stand still in a transaction, with locks that others wait for; it then begins again."""
 _STATUS: Final = "SELECT pg_catalog.pg_xact_status(%s::text::xid8)"
 _FATES: Final = {"committed": True, "aborted": False}
 _END: Final = """

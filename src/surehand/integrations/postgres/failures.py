@@ -99,7 +99,9 @@ _DAMAGED: Final[dict[type[psycopg.Error], tuple[str, str]]] = {
 
 def is_passing(error: psycopg.Error) -> bool:
     """Whether a connection that could not be had may be had in a moment."""
-    return not isinstance(error, PoolTimeout | PoolClosed | TooManyRequests) and _of_connecting(error).is_passing
+    if isinstance(error, PoolTimeout | PoolClosed | TooManyRequests):
+        return False
+    return _is_of_connection(error) and _of_connecting(error).is_passing
 
 
 def told(error: Exception, name: str) -> Exception:
