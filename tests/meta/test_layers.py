@@ -64,6 +64,8 @@ def test_the_package_imports_what_it_declares() -> None:
         "jsonschema",
         "openai",
         "opentelemetry",
+        "psycopg",
+        "psycopg_pool",
         "resvg_py",
         "rich",
         "typer",
