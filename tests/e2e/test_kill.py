@@ -17,8 +17,8 @@ from typing import Final
 import pytest
 
 from support.kill_orders import POINTS, Order, Point, Store
-from support.kill_yard import Yard, play, play_frozen, play_in_time, play_in_turns, play_together
-from support.postgres import postgres_server
+from support.kill_yard import Yard, play, play_crash, play_frozen, play_in_time, play_in_turns, play_together
+from support.postgres import PostgresServer, postgres_server
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL, and no fork")
 
@@ -38,9 +38,14 @@ def yard() -> Generator[Yard, None, None]:
 
 
 @pytest.fixture(scope="module")
-def database() -> Generator[str, None, None]:
-    with postgres_server() as server:
-        yield server.make_database()
+def server() -> Generator[PostgresServer, None, None]:
+    with postgres_server() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def database(server: PostgresServer) -> str:
+    return server.make_database()
 
 
 @pytest.fixture
@@ -136,3 +141,10 @@ def test_a_process_that_waits_for_the_file_of_one_that_is_killed_goes_on_with_it
 ) -> None:
     for number in range(5):
         play_in_turns(yard, orders("sqlite"), f"{number}", takes=takes)
+
+
+def test_a_run_whose_server_crashes_goes_on_and_does_nothing_twice(
+    server: PostgresServer, yard: Yard, orders: Orders, takes: float
+) -> None:
+    for number in range(3):
+        play_crash(yard, orders("postgres"), f"{number}", takes=takes, crash=server.restart)

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from support.kill_orders import POINTS, VISITS, Form, Order, Point, entries
 from support.kill_verdict import complaints
 from support.pages import ROOT
 
-__all__ = ["Yard", "play", "play_frozen", "play_in_time", "play_in_turns", "play_together"]
+__all__ = ["Yard", "play", "play_crash", "play_frozen", "play_in_time", "play_in_turns", "play_together"]
 
 KILLED: Final = -signal.SIGKILL
 _MOST_KILLS: Final = 4
@@ -190,6 +191,18 @@ def play_frozen(yard: Yard, order: Order, seed: str, *, takes: float) -> None:
     if not now.says("over"):  # the second may have found a lock that the first one held in its sleep
         now.run()
     now.check(are_together=True)
+
+
+def play_crash(yard: Yard, order: Order, seed: str, *, takes: float, crash: Callable[[], None]) -> None:
+    """Have the database crash and come back while a run goes on."""
+    now, chance = _drawn(yard, order, seed)
+    pid = now.start()
+    time.sleep(chance.uniform(0, takes))
+    crash()
+    now.wait(pid)
+    if not now.says("over"):
+        now.run()
+    now.check()
 
 
 def _drawn(yard: Yard, order: Order, seed: str) -> tuple[Round, random.Random]:
