@@ -46,7 +46,7 @@ class Send:
 TargetT = TypeVar("TargetT", default=str)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # with slots, Command[…](…) fails before Python 3.12
 class Command(Generic[TargetT]):
     """What a node, or a tool where the node allows it, asks of the graph.
 

@@ -42,3 +42,7 @@ def test_outside_a_graph_there_is_no_runtime_and_inside_there_is_the_graphs() ->
     builder.compile().invoke({"n": 1}, context="host")
     assert current_runtime() is None
     assert seen == ["host"]
+
+
+def test_a_command_may_be_made_by_the_name_of_its_targets() -> None:
+    assert Command[Literal["b"]](goto="b") == Command(goto="b")
