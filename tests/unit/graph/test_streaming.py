@@ -728,8 +728,10 @@ def test_an_async_reader_may_break_off_without_a_trace(
 
 def test_a_reader_that_is_cancelled_ends_the_step() -> None:
     ended: list[str] = []
+    begun = asyncio.Event()
 
     async def node(state: State) -> None:
+        begun.set()
         try:
             await asyncio.sleep(30)
         finally:
@@ -741,7 +743,7 @@ def test_a_reader_that_is_cancelled_ends_the_step() -> None:
                 pass
 
         reader = asyncio.ensure_future(read())
-        await asyncio.sleep(0.02)
+        await begun.wait()
         reader.cancel()
         with pytest.raises(asyncio.CancelledError):
             await reader
