@@ -327,7 +327,10 @@ class ModelRetry(ToolException):
 
 
 class ApprovalRequired(RunError):
-    """Raised by a tool body before it acts: a human has to agree first."""
+    """Raised by a tool body before it acts: a human has to agree first.
+
+    Once somebody has agreed, the body runs again, with a ``ToolContext`` whose ``is_approved`` is true.
+    """
 
     code = "approval_required"
 

@@ -23,7 +23,7 @@ class FailureKind(StrEnum):
     DENIED = "denied"
     """The call needs an approval that it did not get."""
     EXPIRED = "expired"
-    """The approval came too late."""
+    """An approval, or an answer that the body waited for, did not come in time."""
     LIMIT = "limit"
     """A limit of the run, the node or the process was reached."""
     TIMEOUT = "timeout"
