@@ -11,7 +11,7 @@ import operator
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict
 
@@ -30,6 +30,7 @@ from surehand import (
     InputError,
     Interrupt,
     InterruptError,
+    MemorySaver,
     Message,
     MessagesState,
     NodeError,
@@ -486,6 +487,66 @@ def test_hand_offs_beside_a_question_take_effect_once_when_it_is_answered(
     assert result["log"] == ["for bob", "for ada", "for bob", "ada works", "bob works"]
     assert texts_in(result)[4] == "Yes."
     assert ran == {"hand_to": 3, "look_up": 1}
+
+
+class Cut(Exception):
+    """Ends a run as a crash would."""
+
+
+class CuttingSaver(MemorySaver):
+    """Fails once, at the writing of a certain number, before it is done or after it."""
+
+    def __init__(self, at: int, *, is_done: bool) -> None:
+        super().__init__()
+        self._left = at
+        self._is_done = is_done
+
+    async def aput(self, *given: Any, **named: Any) -> None:
+        await self._cut(super().aput(*given, **named))
+
+    async def aput_writes(self, *given: Any, **named: Any) -> None:
+        await self._cut(super().aput_writes(*given, **named))
+
+    async def _cut(self, writing: Coroutine[Any, Any, None]) -> None:
+        self._left -= 1
+        if self._left or self._is_done:
+            await writing
+        if not self._left:
+            writing.close()
+            raise Cut
+
+    @property
+    def has_cut(self) -> bool:
+        return self._left <= 0
+
+
+@pytest.mark.parametrize("is_done", [False, True])
+def test_hand_offs_take_effect_once_wherever_the_run_is_cut_off(config: RunConfig, *, is_done: bool) -> None:
+    async def run(saver: CuttingSaver, ran: Counter[str]) -> Result:
+        begin: Any = {"messages": [calling([*HAND_OFFS, ("ask", {})])]}
+        given = begin
+        while True:
+            try:
+                result: Result = await office(saver, ran).ainvoke(given, config)
+            except Cut:
+                given = None if office(saver).get_state(config).created_at else begin
+            else:
+                if "__interrupt__" not in result:
+                    return result
+                given = Command(resume="Yes.")
+
+    cuts = 0
+    while True:
+        ran: Counter[str] = Counter()
+        saver = CuttingSaver(cuts + 1, is_done=is_done)
+        result = asyncio.run(run(saver, ran))
+        assert result["log"] == ["for bob", "for ada", "for bob", "ada works", "bob works"]
+        assert [answer.tool_call_id for answer in answers_in(result)] == [f"call_{n}" for n in range(5)]
+        assert ran == {"hand_to": 3, "look_up": 1}
+        if not saver.has_cut:
+            break
+        cuts += 1
+    assert cuts > 8
 
 
 def test_an_agent_hands_over_in_the_same_way(saver: Checkpointer, config: RunConfig) -> None:
