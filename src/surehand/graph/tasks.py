@@ -135,7 +135,8 @@ class Tasks:
         limit = asyncio.timeout(node.timeout)
         try:
             async with limit:
-                return await running
+                # In a task of its own: in this one, the limit would cancel what may be taken for cancelled by itself.
+                return await asyncio.get_running_loop().create_task(running)
         except TimeoutError as error:
             if not limit.expired():  # the node's own
                 raise
