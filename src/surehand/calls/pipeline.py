@@ -44,7 +44,7 @@ from surehand.calls.typed import typed
 from surehand.errors import InvalidArguments, MalformedArguments, shown
 from surehand.events import CallFinished, CallPaused, CallStarted
 from surehand.grammar import parse_arguments
-from surehand.interrupts import interrupted_in
+from surehand.interrupts import interrupted_in, use_scope
 from surehand.outcomes import FailureKind, Outcome
 
 __all__ = [
@@ -239,11 +239,11 @@ def ended_as(call: Call, kind: FailureKind, text: str) -> Call:
 
 
 async def skip(call: Call, text: str) -> Call:
-    """The call, taken up and not run, unless it is known to have been run before."""
+    """The call, taken up and not run, unless it is known to have been run before; nobody is asked about it."""
     call = begin(call)
     if call.message is not None:
         return call
-    with in_journal(call) as entered:
+    with use_scope(None), in_journal(call) as entered:
         known = await recall(entered)
         if known.outcome is None:
             return ended_as(known, FailureKind.SKIPPED, text)

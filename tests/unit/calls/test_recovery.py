@@ -12,6 +12,8 @@ import pytest
 
 from support.kept import THREAD, Door, answers_in, by_both_doors, kept, questions_in, turn_of
 from surehand import (
+    REMOVE_ALL_MESSAGES,
+    START,
     AIMessage,
     BaseTool,
     CallKey,
@@ -21,8 +23,11 @@ from surehand import (
     Happened,
     HumanMessage,
     MemoryJournal,
+    MessagesState,
     OptionError,
+    RemoveMessage,
     SavedJournal,
+    StateGraph,
     ToolContext,
     ToolMessage,
     ToolNode,
@@ -363,3 +368,33 @@ def test_the_log_names_what_could_not_tell(caplog: pytest.LogCaptureFixture) -> 
         after_a_crash(reconcile=look_at_the_bank)
     assert "look_at_the_bank of pay failed: ValueError" in caplog.text
     assert "secret" not in caplog.text
+
+
+def test_nobody_is_asked_about_a_call_that_is_not_to_run_anyway() -> None:
+    class Forgetful(MemoryJournal):
+        """Could write down the end of no call."""
+
+        async def finish(self, key: CallKey, answer: ToolMessage, *_: Any, **__: Any) -> None:
+            pass
+
+    looks: list[int] = []
+
+    @tool(idempotent=True, retry=None)
+    def look() -> str:
+        """Look, and fail the second time."""
+        looks.append(1)
+        if len(looks) > 1:
+            raise ValueError("no")
+        return "seen"
+
+    journal = Forgetful()
+    node = ToolNode(
+        [look, tool(on_unknown="ask")(pay)], journal=journal, sequential=True, stop_on_failure=True, name="tools"
+    )
+    graph = StateGraph(MessagesState).add_node(node).add_edge(START, "tools").compile(checkpointer=MemorySaver())
+    calls: Any = [{"id": "c0", "name": "look", "args": {}}, {"id": "c1", "name": "pay", "args": {"amount": 5}}]
+    turn: dict[str, Any] = {"messages": [HumanMessage("go"), AIMessage(id="m", tool_calls=calls)]}
+    graph.invoke(turn, THREAD)
+    state = graph.invoke({"messages": [RemoveMessage(id=REMOVE_ALL_MESSAGES), *turn["messages"]]}, THREAD)
+    assert (questions_in(state), RAN) == ([], [5])
+    assert [kind(answer) for answer in answers_in(state)] == ["exception", "unknown_outcome"]
