@@ -16,7 +16,7 @@ import pytest
 
 from support.programs import run_python
 from surehand import SqliteSaver, StoreError
-from surehand.checkpoints.sqlite_file import has_wal_reset_bug
+from surehand.checkpoints.sqlite.file import has_wal_reset_bug
 from surehand.testing.savers.scripts import Script, call
 
 HEAD = """

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from support.sameness import is_same
-from surehand.checkpoints.codec import Codec
-from surehand.checkpoints.deltas import Change, Track, restore
+from surehand.checkpoints.codec import Change, Codec, Track
 from surehand.control import Command, Send
 from surehand.errors import CheckpointError
 from surehand.interrupts import Answer
@@ -231,7 +230,7 @@ def check_versions(first: Any, edits: list[Edit], reopened: set[int]) -> None:
             track = Track.restored(CODEC, WHERE, chain(version), version)
             value = track.value
     for at, stored in values.items():
-        assert is_same(restore(CODEC, chain(at), where=WHERE), stored)
+        assert is_same(Track.restored(CODEC, WHERE, chain(at), at).value, stored)
 
 
 REOPENED = st.sets(st.integers(1, 12), max_size=4)
@@ -347,7 +346,7 @@ def test_damaged_chain_is_an_error_of_the_codec_or_another_value(
     if data.draw(st.booleans()):
         del texts[data.draw(st.integers(0, len(texts) - 1))]
     try:
-        restore(CODEC, texts, where=WHERE)
+        Track.restored(CODEC, WHERE, texts, len(texts))
     except CheckpointError:
         return
 

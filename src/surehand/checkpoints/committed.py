@@ -8,7 +8,7 @@ from functools import partial
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from surehand.checkpoints.checks import check_call, check_names, check_page, check_put, check_writes
-from surehand.checkpoints.committer import Committer
+from surehand.checkpoints.committing import Committer
 from surehand.checkpoints.protocol import Checkpointer
 from surehand.checkpoints.pruning import Retention
 from surehand.checkpoints.records import CallRow, ChannelRow, CheckpointRow, LoadedCheckpoint, WriteRow

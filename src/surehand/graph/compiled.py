@@ -12,11 +12,11 @@ from surehand.control import RunConfig, is_command
 from surehand.errors import OptionError
 from surehand.graph.drawing import draw_ascii, draw_mermaid, draw_png, draw_svg, svg_for_notebook
 from surehand.graph.engine import Run, drive, drive_here
+from surehand.graph.kept import Keeping
 from surehand.graph.modes import StreamMode, read_modes
 from surehand.graph.opening import open_inside, open_run
 from surehand.graph.outlet import Outlet, outlet_around
 from surehand.graph.plan import Plan
-from surehand.graph.saving import Keeping
 from surehand.graph.settings import Keeper, read_settings
 from surehand.graph.snapshot import with_interrupts
 from surehand.graph.streaming import astream_of, stream_of

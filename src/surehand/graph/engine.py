@@ -23,10 +23,11 @@ from surehand.concurrency import finish_without_loop, run_sync
 from surehand.control import START, Command
 from surehand.errors import GraphRecursionError
 from surehand.graph.channels import Write
+from surehand.graph.kept import Kept, Source
 from surehand.graph.outlet import Follower
 from surehand.graph.plan import Node, Plan
 from surehand.graph.routing import ENTRY, WHOLE_STATE, Task, arrive, next_tasks, place_of, targets_of_branch
-from surehand.graph.saving import Kept, Recorder, Source
+from surehand.graph.saving import Recorder
 from surehand.graph.siblings import Job, run_together
 from surehand.graph.snapshot import Snapshot, Step
 from surehand.graph.state import Values

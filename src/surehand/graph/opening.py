@@ -11,8 +11,9 @@ from surehand.checkpoints.codec import Codec
 from surehand.control import Command, current_runtime, is_command
 from surehand.errors import CheckpointError, InputError, InterruptError
 from surehand.graph.engine import Run, beginning, begun_with
+from surehand.graph.kept import Keeping, Kept
 from surehand.graph.plan import Plan
-from surehand.graph.saving import Keeping, Kept, Recorder
+from surehand.graph.saving import Recorder
 from surehand.graph.tasks import Settings
 from surehand.interrupts import Answer, Interrupt, check_answer
 from surehand.policy import UNSET

@@ -1,4 +1,4 @@
-"""A run as it is kept: the snapshots between its steps, and what became known since the last one.
+"""A run is kept: the snapshots between its steps, and what becomes known between them.
 
 Each graph of a run has a namespace in the thread: empty for the graph itself, and below it
 ``<checkpoint>:<position of the task>`` for what runs inside of a task. The checkpoint's id tells a fork's tasks from
@@ -10,72 +10,20 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Any, Final, NamedTuple, cast
+from typing import Any
 
-from surehand.checkpoints import ChannelRow, Checkpointer, CheckpointRow, LoadedCheckpoint, WriteRow
-from surehand.checkpoints.codec import Codec
-from surehand.checkpoints.deltas import Track
+from surehand.checkpoints import ChannelRow, CheckpointRow, WriteRow
+from surehand.checkpoints.codec import Track
 from surehand.control import Command
-from surehand.errors import CheckpointError
 from surehand.graph.channels import Write
+from surehand.graph.kept import ANSWER, QUESTIONS, RUN, UPDATE, WRITES, Keeping, Kept, Source, read_kept
 from surehand.graph.plan import Plan
 from surehand.graph.routing import WHOLE_STATE, Task
 from surehand.graph.snapshot import Snapshot
 from surehand.graph.updates import Update
-from surehand.interrupts import Answer, Interrupt, InterruptScope, Questions
+from surehand.interrupts import Answer, Interrupt, InterruptScope
 
-__all__ = ["Keeping", "Kept", "Recorder", "Source"]
-
-_WRITES: Final = "__writes__"
-"""Where a graph inside of another one keeps what its nodes wrote."""
-_RUN: Final = "run"
-_ANSWER: Final = "answer"
-_UPDATE: Final = "update"
-_QUESTIONS: Final = "questions"
-
-Source = str
-"""What made a checkpoint: ``input``, ``step``, ``update`` (the host, by ``update_state``) or ``fork``."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Keeping:
-    """What a kept run shares with all that runs inside of it."""
-
-    saver: Checkpointer
-    thread_id: str
-    codec: Codec
-    questions: Questions = field(default_factory=Questions)
-    entered: set[str] = field(default_factory=set[str])
-    """The namespaces of what ran inside of the tasks of a step that has not ended."""
-
-
-class Kept(NamedTuple):
-    """A checkpoint, as it was read."""
-
-    row: CheckpointRow
-    source: Source
-    snapshot: Snapshot
-    writes: list[Write]
-    """What nodes wrote so far, in a graph inside of another one."""
-    for_parent: list[Command]
-    tracks: dict[str, Track]
-    updates: dict[int, Update]
-    """Of the next tasks, by position: what those that have ended asked for."""
-    questions: dict[int, tuple[Interrupt, ...]]
-    """Of the next tasks, by position: what those that wait for answers asked."""
-    answers: dict[str, Answer]
-    created_at: str
-    """When it was put, in ISO 8601, UTC."""
-    runs: int
-    """How often somebody went on from here."""
-
-    @property
-    def open(self) -> tuple[Interrupt, ...]:
-        """The questions that nobody has answered."""
-        waiting = [asked for position, asked in sorted(self.questions.items()) if position not in self.updates]
-        return tuple(question for asked in waiting for question in asked if question.id not in self.answers)
+__all__ = ["Recorder"]
 
 
 class Recorder:
@@ -128,15 +76,7 @@ class Recorder:
             loaded = saver.load(thread, self.namespace, checkpoint_id)
         else:
             loaded = await saver.aload(thread, self.namespace, checkpoint_id)
-        return None if loaded is None else self.read(plan, loaded)
-
-    def read(self, plan: Plan, loaded: LoadedCheckpoint) -> Kept:
-        """A checkpoint that was loaded.
-
-        Raises:
-            CheckpointError: It cannot be read, or is none of this graph.
-        """
-        return _Reader(self.keeping, plan, loaded).read()
+        return None if loaded is None else read_kept(self.keeping, plan, loaded)
 
     async def newest(self, *, is_here: bool) -> CheckpointRow | None:
         """The newest checkpoint there is, whoever wrote it."""
@@ -174,7 +114,7 @@ class Recorder:
         number = 1 if self._newest is None else self._newest.number + 1
         values: dict[str, Any] = dict(snapshot.values)
         if self.namespace:
-            values[_WRITES] = [list(write) for write in writes]
+            values[WRITES] = [list(write) for write in writes]
         changes = self._changes(values, number)
         row = CheckpointRow(
             thread_id=self.keeping.thread_id,
@@ -235,12 +175,12 @@ class Recorder:
             "for_parent": update.for_parent,
         }
         text = self.keeping.codec.dumps(form, where=f"the update of node {update.node!r}")
-        await self._put_writes([WriteRow(task=str(position), kind=_UPDATE, number=0, text=text)], is_here=is_here)
+        await self._put_writes([WriteRow(task=str(position), kind=UPDATE, number=0, text=text)], is_here=is_here)
 
     async def put_questions(self, position: int, questions: Iterable[Interrupt], *, is_here: bool) -> None:
         """Keep what a task waits for."""
         text = self.keeping.codec.dumps(list(questions), where="a question")
-        await self._put_writes([WriteRow(task=str(position), kind=_QUESTIONS, number=0, text=text)], is_here=is_here)
+        await self._put_writes([WriteRow(task=str(position), kind=QUESTIONS, number=0, text=text)], is_here=is_here)
 
     async def claim(self, run: int, answers: Mapping[str, Answer], *, is_here: bool) -> None:
         """Say that somebody goes on from here, with these answers; of two who do it at a time, one is refused.
@@ -248,10 +188,10 @@ class Recorder:
         Raises:
             CheckpointConflict: Somebody else did.
         """
-        rows = [WriteRow(task="", kind=_RUN, number=run, text=self.keeping.codec.dumps(None, where="a run"))]
+        rows = [WriteRow(task="", kind=RUN, number=run, text=self.keeping.codec.dumps(None, where="a run"))]
         for id, answer in answers.items():
             text = self.keeping.codec.dumps(answer, where="an answer")
-            rows.append(WriteRow(task=id, kind=_ANSWER, number=0, text=text))
+            rows.append(WriteRow(task=id, kind=ANSWER, number=0, text=text))
         await self._put_writes(rows, is_here=is_here, is_claim=True)
 
     async def _put_writes(self, rows: Sequence[WriteRow], *, is_here: bool, is_claim: bool = False) -> None:
@@ -264,110 +204,3 @@ class Recorder:
 
 def _task_form(task: Task) -> dict[str, Any]:
     return {"node": task.node} if task.arg is WHOLE_STATE else {"node": task.node, "arg": task.arg}
-
-
-class _Reader:
-    """Reads one checkpoint; whatever is not as it was written is an error that says where."""
-
-    def __init__(self, keeping: Keeping, plan: Plan, loaded: LoadedCheckpoint) -> None:
-        self._keeping = keeping
-        self._plan = plan
-        self._loaded = loaded
-        self._where = f"checkpoint {loaded.row.id!r}"
-
-    def read(self) -> Kept:
-        try:
-            return self._read()
-        except CheckpointError as error:
-            if error.thread_id:
-                raise
-            raise CheckpointError(
-                problem=error.problem,
-                remedy=error.remedy,
-                thread_id=self._keeping.thread_id,
-                where=f"{self._where}, {error.where}" if error.where else self._where,
-            ) from error
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError) as error:  # OSError: of times
-            raise self._damaged(f"a part of it is missing or of the wrong kind ({error!r})") from error
-
-    def _read(self) -> Kept:
-        row, codec = self._loaded.row, self._keeping.codec
-        body = cast("dict[str, Any]", _checked(codec.loads(row.body, where="its body"), dict))
-        tracks = {
-            key: Track.restored(codec, f"key {key!r}", texts, row.channels[key])
-            for key, texts in self._loaded.channels.items()
-        }
-        values = self._plan.state.initial()
-        values |= {key: track.value for key, track in tracks.items() if key in self._plan.state.channels}
-        # A number beyond the joins there are, or a task of a node that is gone, is another graph's.
-        arrived = {int(join): frozenset[str](_checked(seen, list)) for join, seen in body["arrived"].items()}
-        if any(not 0 <= join < len(self._plan.joins) for join in arrived):
-            raise self._damaged("it waits at a join that the graph does not have")
-        snapshot = Snapshot(
-            step=_checked(body["step"], int),
-            values=values,
-            tasks=tuple(self._task(form) for form in body["tasks"]),
-            arrived=arrived,
-            deferred=tuple(self._task(form) for form in body["deferred"]),
-            ran=tuple(_checked(body["ran"], list)),
-        )
-        written: Any = tracks[_WRITES].value if _WRITES in tracks else []
-        return Kept(
-            row=row,
-            source=_checked(body["source"], str),
-            snapshot=snapshot,
-            writes=[_write(form) for form in _checked(written, list)],
-            for_parent=[_checked(command, Command) for command in body["for_parent"]],
-            tracks=tracks,
-            updates={int(w.task): self._update(w.text) for w in self._loaded.writes if w.kind == _UPDATE},
-            questions={int(w.task): self._questions(w.text) for w in self._loaded.writes if w.kind == _QUESTIONS},
-            answers={w.task: self._answer(w.text) for w in self._loaded.writes if w.kind == _ANSWER},
-            created_at=datetime.fromtimestamp(row.created_at, UTC).isoformat(),
-            runs=sum(w.kind == _RUN for w in self._loaded.writes),
-        )
-
-    def _task(self, form: Any) -> Task:
-        name = _checked(form["node"], str)
-        if name not in self._plan.nodes:
-            raise CheckpointError(
-                problem=f"it goes on at the node {name!r}, which the graph {self._plan.name!r} does not have",
-                remedy="Give the node its name back, go on with update_state(…, as_node=…), or take another thread.",
-                thread_id=self._keeping.thread_id,
-                where=self._where,
-            )
-        return Task(name, form["arg"]) if "arg" in form else Task(name)
-
-    def _update(self, text: str) -> Update:
-        form = _checked(self._keeping.codec.loads(text, where="an update"), dict)
-        return Update(
-            node=_checked(form["node"], str),
-            writes=[_write(write) for write in form["writes"]],
-            targets=_checked(form["targets"], list),
-            for_parent=[_checked(command, Command) for command in form["for_parent"]],
-        )
-
-    def _questions(self, text: str) -> tuple[Interrupt, ...]:
-        return tuple(_checked(form, Interrupt) for form in self._keeping.codec.loads(text, where="a question"))
-
-    def _answer(self, text: str) -> Answer:
-        return cast("Answer", _checked(self._keeping.codec.loads(text, where="an answer"), Answer))
-
-    def _damaged(self, problem: str) -> CheckpointError:
-        return CheckpointError(
-            problem=problem,
-            remedy="It was changed by something else, or written by another graph. Restore it, or go on from an "
-            "earlier checkpoint.",
-            thread_id=self._keeping.thread_id,
-            where=self._where,
-        )
-
-
-def _write(form: Any) -> Write:
-    source, key, value = form
-    return Write(_checked(source, str), _checked(key, str), value)
-
-
-def _checked(value: Any, kind: type) -> Any:
-    if not isinstance(value, kind):
-        raise TypeError(f"expected {kind.__name__}, got {type(value).__name__}")
-    return value

@@ -16,7 +16,7 @@ from typing import Annotated, Any, get_args, get_origin
 from pydantic import BaseModel, PydanticUndefinedAnnotation
 from pydantic.fields import FieldInfo
 
-from surehand.checkpoints.types import types_in
+from surehand.checkpoints.codec import types_in
 from surehand.errors import GraphDefinitionError, shown
 from surehand.graph.channels import Channel, Reducer, check_reducer
 from surehand.graph.hints import callers_names, class_hints

@@ -10,8 +10,8 @@ from surehand.checkpoints import Checkpointer
 from surehand.checkpoints.codec import Codec
 from surehand.control import RunConfig
 from surehand.errors import OptionError
+from surehand.graph.kept import Keeping
 from surehand.graph.outlet import Outlet
-from surehand.graph.saving import Keeping
 from surehand.graph.tasks import Settings
 from surehand.policy import count_or_none, mapping
 

@@ -17,10 +17,11 @@ from surehand.errors import NodeError, NodeTimedOut
 from surehand.graph.actions import Call
 from surehand.graph.caching import MISSED
 from surehand.graph.channels import copied
+from surehand.graph.kept import Keeping
 from surehand.graph.outlet import Outlet, Voice
 from surehand.graph.plan import Branch, Node, Plan
 from surehand.graph.routing import WHOLE_STATE, Task, place_of
-from surehand.graph.saving import Keeping, Recorder
+from surehand.graph.saving import Recorder
 from surehand.graph.snapshot import Snapshot
 from surehand.graph.updates import Update, read_update
 from surehand.interrupts import InterruptScope, current_scope, set_scope

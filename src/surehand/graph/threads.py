@@ -10,8 +10,9 @@ from surehand.checkpoints import CheckpointRow
 from surehand.control import START, RunConfig
 from surehand.errors import InputError, shown
 from surehand.graph.engine import targets_after
+from surehand.graph.kept import Keeping, Kept
 from surehand.graph.plan import Node, Plan
-from surehand.graph.saving import Keeping, Kept, Recorder
+from surehand.graph.saving import Recorder
 from surehand.graph.snapshot import Snapshot
 from surehand.graph.state import MappingState
 from surehand.graph.tasks import Settings, Tasks

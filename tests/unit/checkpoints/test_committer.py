@@ -14,7 +14,7 @@ from typing import TypeAlias
 import pytest
 
 from surehand import StoreError
-from surehand.checkpoints.committer import Committer, Database
+from surehand.checkpoints.committing import Committer, Database
 
 Operation: TypeAlias = Callable[[sqlite3.Connection], object]
 

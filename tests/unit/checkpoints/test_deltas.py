@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from support.sameness import is_same
-from surehand.checkpoints.codec import Codec
-from surehand.checkpoints.deltas import Change, Track, restore
+from surehand.checkpoints.codec import Change, Codec, Track
 from surehand.errors import CheckpointError
 from surehand.messages import (
     REMOVE_ALL_MESSAGES,
@@ -69,7 +68,7 @@ class History:
         return texts
 
     def value(self, version: int | None = None) -> Any:
-        return restore(self.codec, self.chain(version), where=WHERE)
+        return Track.restored(self.codec, WHERE, self.chain(version), version or self.version).value
 
     def reopen(self, version: int | None = None) -> None:
         """Go on as another process would, from this version."""
@@ -432,9 +431,5 @@ def texts(*changes: str, of: str = "[1,2]") -> list[str]:
     ],
 )
 def test_texts_that_are_no_chain_are_refused(chain: list[str]) -> None:
-    for read in (
-        lambda: restore(Codec(), chain, where=WHERE),
-        lambda: Track.restored(Codec(), WHERE, chain, 1),
-    ):
-        with pytest.raises(CheckpointError, match=r"^key 'k': "):
-            read()
+    with pytest.raises(CheckpointError, match=r"^key 'k': "):
+        Track.restored(Codec(), WHERE, chain, 1)

@@ -15,8 +15,8 @@ import pytest
 
 from surehand import CheckpointConflict, CheckpointError, OptionError, SqliteSaver, StoreError
 from surehand.checkpoints import CheckpointRow
-from surehand.checkpoints.sqlite_file import has_wal_reset_bug
-from surehand.checkpoints.sqlite_statements import TABLES
+from surehand.checkpoints.sqlite.file import has_wal_reset_bug
+from surehand.checkpoints.sqlite.statements import TABLES
 from surehand.testing.savers.scripts import Script, call, change, texts_of, write
 
 

@@ -33,7 +33,7 @@ from pydantic import BaseModel
 from typing_extensions import TypeAliasType
 
 from surehand.agent import AgentState
-from surehand.checkpoints.types import types_in
+from surehand.checkpoints.codec import types_in
 from surehand.graph import MessagesState
 from surehand.messages import add_messages
 

@@ -10,7 +10,7 @@ from typing import Final
 import psycopg
 from psycopg import sql
 
-from surehand.checkpoints.committer import Database
+from surehand.checkpoints.committing import Database
 from surehand.errors import CheckpointError
 from surehand.integrations.postgres.connections import Source
 from surehand.integrations.postgres.failures import is_passing, told

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from surehand.checkpoints.committed import CommittedSaver
-from surehand.checkpoints.committer import Committer
+from surehand.checkpoints.committing import Committer
 from surehand.errors import MissingExtraError, OptionError
 
 if TYPE_CHECKING:

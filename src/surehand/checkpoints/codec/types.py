@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, ForwardRef, Literal, TypeAlias, TypeVa
 from typing_extensions import is_typeddict
 
 from surehand.callables import caller_frames
-from surehand.checkpoints.classes import family_of
+from surehand.checkpoints.codec.classes import family_of
 
 __all__ = ["types_in"]
 

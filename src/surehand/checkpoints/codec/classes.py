@@ -21,8 +21,8 @@ from typing import Any, Final, cast
 from pydantic import AliasChoices, BaseModel, TypeAdapter, ValidationError
 from pydantic_core import PydanticUndefined
 
-from surehand.checkpoints.reading import Damaged, list_of, object_of, text_of
-from surehand.checkpoints.writing import OUT_OF_STATE, Unstorable, Write, Writer
+from surehand.checkpoints.codec.reading import Damaged, list_of, object_of, text_of
+from surehand.checkpoints.codec.writing import OUT_OF_STATE, Unstorable, Write, Writer
 from surehand.errors import shown
 from surehand.messages import AIMessageChunk, Message
 from surehand.wording import clipped

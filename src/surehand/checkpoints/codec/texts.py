@@ -10,11 +10,11 @@ from typing import Any, Final, NoReturn, cast
 
 from typing_extensions import is_typeddict
 
-from surehand.checkpoints.classes import ENUM, OWN, TAGS, Family, family_of, full_name, refusal
-from surehand.checkpoints.reading import Damaged, list_of, object_of, text_of
-from surehand.checkpoints.standard import READERS, WRITERS
-from surehand.checkpoints.types import types_in
-from surehand.checkpoints.writing import Unstorable, Write, Writer
+from surehand.checkpoints.codec.classes import ENUM, OWN, TAGS, Family, family_of, full_name, refusal
+from surehand.checkpoints.codec.reading import Damaged, list_of, object_of, text_of
+from surehand.checkpoints.codec.standard import READERS, WRITERS
+from surehand.checkpoints.codec.types import types_in
+from surehand.checkpoints.codec.writing import Unstorable, Write, Writer
 from surehand.control import Command, Send
 from surehand.errors import CheckpointError, OptionError, shown
 from surehand.interrupts import Answer, Interrupt

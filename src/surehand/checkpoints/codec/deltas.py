@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from itertools import chain, islice
 from typing import Any, Final, NamedTuple
 
-from surehand.checkpoints.codec import Codec
-from surehand.checkpoints.comparing import ALL, NOTHING, Seen, Sizes, Whole, is_dict, is_list, seen_as, shares
-from surehand.checkpoints.reading import Damaged, list_of, object_of, text_of
+from surehand.checkpoints.codec.comparing import ALL, NOTHING, Seen, Sizes, Whole, is_dict, is_list, seen_as, shares
+from surehand.checkpoints.codec.reading import Damaged, list_of, object_of, text_of
+from surehand.checkpoints.codec.texts import Codec
 from surehand.errors import CheckpointError
 from surehand.shapes import is_array
 
-__all__ = ["Change", "Track", "restore"]
+__all__ = ["Change", "Track"]
 
 _LITTLE: Final = 1_000
 """Characters, up to which it does not matter how much longer than its value a chain is."""
@@ -123,15 +123,6 @@ class Track:
             return self._codec.dumps_change(change, where=self._where)
         except CheckpointError:
             return None  # what is wrong is told of the whole value; it may be deep enough for a change to be too deep
-
-
-def restore(codec: Codec, texts: Sequence[str], *, where: str) -> Any:
-    """The value at the end of a chain of texts, the oldest first, for who does not go on from it.
-
-    Raises:
-        CheckpointError: The texts cannot be read, or are no chain.
-    """
-    return _read(codec, texts, where)[0]
 
 
 def _read(codec: Codec, texts: Sequence[str], where: str) -> tuple[Any, Sizes]:

@@ -16,8 +16,8 @@ from zoneinfo import ZoneInfo
 
 from pydantic_core import TzInfo
 
-from surehand.checkpoints.reading import Damaged, list_of, object_of, text_of
-from surehand.checkpoints.writing import Unstorable, Write, Writer, is_unicode
+from surehand.checkpoints.codec.reading import Damaged, list_of, object_of, text_of
+from surehand.checkpoints.codec.writing import Unstorable, Write, Writer, is_unicode
 from surehand.freeze import FrozenDict, FrozenList, FrozenSet
 from surehand.policy import UNSET, Unset
 

@@ -22,8 +22,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-from surehand.checkpoints.committer import Database
-from surehand.checkpoints.sqlite_statements import SCHEMA_VERSION, TABLES
+from surehand.checkpoints.committing import Database
+from surehand.checkpoints.sqlite.statements import SCHEMA_VERSION, TABLES
 from surehand.errors import CheckpointError, StoreError, shown
 
 __all__ = ["MEMORY", "SqliteFile", "Synchronous", "has_wal_reset_bug"]

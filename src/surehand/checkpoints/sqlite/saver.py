@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Final, get_args
 
 from surehand.checkpoints.committed import CommittedSaver
-from surehand.checkpoints.committer import Committer
-from surehand.checkpoints.sqlite_file import MEMORY, SqliteFile, Synchronous
-from surehand.checkpoints.sqlite_statements import SqliteStatements
+from surehand.checkpoints.committing import Committer
+from surehand.checkpoints.sqlite.file import MEMORY, SqliteFile, Synchronous
+from surehand.checkpoints.sqlite.statements import SqliteStatements
 from surehand.errors import OptionError, StoreError
 
 __all__ = ["SqliteSaver"]
