@@ -26,6 +26,7 @@ from surehand.checkpoints import CallRow, ChannelRow, Checkpointer, CheckpointRo
 from surehand.checkpoints.codec import Codec
 from surehand.errors import CheckpointConflict, CheckpointError, OptionError, StoreError
 from surehand.integrations.postgres import PostgresSaver
+from surehand.integrations.postgres.marks import Marks
 from surehand.testing import check_checkpointer
 
 
@@ -172,7 +173,7 @@ def test_setup_makes_the_tables_and_may_be_repeated(
     saver.setup()
     asyncio.run(saver.asetup())
     found = by_hand.execute("SELECT tablename FROM pg_tables WHERE schemaname = %s", (schema,)).fetchall()
-    assert {name for (name,) in found} == {"layout", "checkpoints", "versions", "writes", "calls"}
+    assert {name for (name,) in found} == {"layout", "checkpoints", "versions", "writes", "calls", "marks"}
 
 
 def test_many_savers_that_start_at_once_make_one_set_of_tables(postgres: PostgresServer, schema: str) -> None:
@@ -441,6 +442,46 @@ def test_a_run_that_is_loaded_while_others_write_is_of_one_moment(postgres: Post
             while not written.done():
                 assert reader.load("t") is not None
             written.result()
+
+
+@pytest.mark.parametrize("before", [0, 1])
+def test_a_commit_that_arrives_when_it_was_given_up_does_not_hold(
+    postgres: PostgresServer, saver: PostgresSaver, by_hand: psycopg.Connection[Any], schema: str, before: int
+) -> None:
+    saver.setup()
+    marks = Marks()
+    with postgres.connect(options=f"-c search_path={schema}") as late:
+        for _ in range(before):
+            late.execute(marks.commit())
+            marks.note_commit()
+        late.execute("BEGIN; INSERT INTO calls VALUES ('t', 'k', 1, 'running', '', 1.5)")
+        by_hand.execute(marks.prevent())
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            late.execute(marks.commit())
+    (number,) = by_hand.execute(marks.found()).fetchall()[0]
+    assert marks.settle(number) is False
+    assert saver.calls("t") == []
+
+
+def test_a_commit_that_holds_cannot_be_given_up(saver: PostgresSaver, by_hand: psycopg.Connection[Any]) -> None:
+    saver.setup()
+    marks = Marks()
+    for _ in range(2):
+        by_hand.execute(marks.commit())
+        by_hand.execute(marks.prevent())
+        (number,) = by_hand.execute(marks.found()).fetchall()[0]
+        assert marks.settle(number) is True
+
+
+def test_marks_of_savers_that_are_long_gone_are_forgotten(
+    postgres: PostgresServer, saver: PostgresSaver, by_hand: psycopg.Connection[Any], schema: str
+) -> None:
+    saver.setup()
+    by_hand.execute("INSERT INTO marks VALUES ('old', 7, now() - interval '31 days'), ('new', 7, now())")
+    with PostgresSaver(postgres.conninfo(), schema=schema) as other:
+        put(other, 1)
+    names = {name for (name,) in by_hand.execute("SELECT saver FROM marks")}
+    assert names & {"old", "new"} == {"new"}
 
 
 # Loops and threads

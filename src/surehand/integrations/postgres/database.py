@@ -15,20 +15,18 @@ from surehand.errors import CheckpointError
 from surehand.integrations.postgres.connections import Source
 from surehand.integrations.postgres.failures import is_passing, told
 from surehand.integrations.postgres.layout import are_there, make_tables
-from surehand.integrations.postgres.session import Session
+from surehand.integrations.postgres.marks import Marks
+from surehand.integrations.postgres.session import Session, Writer
 
 __all__ = ["Postgres"]
 
-_OLDEST: Final = 130_000
-"""The first version of PostgreSQL that says what became of a transaction, as the server counts them."""
 _IDLE_SECONDS: Final = 10
 """How long this program may stand still in a transaction, with locks that others wait for; it then begins again."""
-_STATUS: Final = "SELECT pg_catalog.pg_xact_status(%s::text::xid8)"
-_FATES: Final = {"committed": True, "aborted": False}
-_END: Final = """
+_DISMISS: Final = """
     SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity
-    WHERE backend_xid = %s::text::xid8::xid
+    WHERE pid = %s AND extract(epoch FROM xact_start)::text = %s
 """
+"""Ends a transaction that waits for its next statement, on a line that nobody will ever use again."""
 _FIRST_PAUSE: Final = 0.02
 _LONGEST_PAUSE: Final = 0.5
 
@@ -53,12 +51,13 @@ class Postgres(Database[Session]):
             "lock_timeout": f"{max(int(timeout * 1_000), 1)}ms",
             "idle_in_transaction_session_timeout": f"{_IDLE_SECONDS}s",
         }
-        self._reading = sql.SQL("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT NULL, {}").format(
+        self._reading = sql.SQL("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT NULL, NULL, {}").format(
             _local(settings)
         )
         self._writing = sql.SQL(
-            "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_catalog.pg_current_xact_id()::text, {}, CASE"
-            " WHEN pg_catalog.current_setting('synchronous_commit') = 'off' THEN {} END"
+            "BEGIN ISOLATION LEVEL READ COMMITTED;"
+            " SELECT pg_catalog.pg_backend_pid(), extract(epoch FROM now())::text, {},"
+            " CASE WHEN pg_catalog.current_setting('synchronous_commit') = 'off' THEN {} END"
         ).format(_local(settings), _local({"synchronous_commit": "on"}))
 
     def connect(self) -> Session:
@@ -107,7 +106,7 @@ class Postgres(Database[Session]):
 
     def commit(self, connection: Session) -> None:
         """Commit, and give the connection back."""
-        connection.end("COMMIT")
+        connection.commit()
 
     def roll_back(self, connection: Session) -> None:
         """Undo, and give the connection back."""
@@ -132,34 +131,32 @@ class Postgres(Database[Session]):
         return told(error, self._name)
 
     def holds(self, connection: Session) -> bool | None:
-        """Ask the server what became of the transaction; waits until it answers, and until that is decided."""
-        number = connection.transaction_id
-        if number is None:
+        """Find out, on a new connection, whether the transaction holds, and see to it that this does not change."""
+        writer = connection.writer
+        if writer is None:
             return True  # it has only read
         connection.leave()
         until = time.monotonic() + self._timeout
         while True:
-            with suppress(psycopg.Error):  # it has not answered
-                fate = self._fate(connection, number)
-                if fate is not None:
-                    return fate
+            with suppress(psycopg.Error):  # that was not answered either
+                return self._fate(connection, writer)
             if time.monotonic() > until:
+                connection.marks = Marks()
                 return None
             time.sleep(_FIRST_PAUSE)
 
-    def _fate(self, session: Session, number: str) -> bool | None:
-        """Whether a transaction was committed; None where that is not decided yet.
-
-        One that waits for its next statement, on a line that nobody will ever use again, is ended.
-        """
-        self.begin(session, writes=False)
+    def _fate(self, session: Session, writer: Writer) -> bool | None:
+        self.begin(session, writes=True)
         try:
-            row = session.run(_STATUS, (number,)).fetchone()
-            fate = None if row is None else _FATES.get(row[0])
-            if fate is None:
-                session.run(_END, (number,))
+            session.run(session.marks.prevent())
+            row = session.run(session.marks.found()).fetchone()
+            session.run(_DISMISS, writer)
+            session.end("COMMIT")
         finally:
             self.roll_back(session)
+        fate = session.marks.settle(None if row is None else row[0])
+        if fate is None:
+            session.marks = Marks()
         return fate
 
 
@@ -176,8 +173,4 @@ def _check_server(session: Session, name: str) -> None:
         raise CheckpointError(
             problem=f"{name}: the database has the encoding {encoding} and the connection {info.encoding}",
             remedy="Both have to be UTF8: CREATE DATABASE … ENCODING 'UTF8', client_encoding=utf8.",
-        )
-    if info.server_version < _OLDEST:
-        raise CheckpointError(
-            problem=f"{name}: the server is PostgreSQL {info.server_version // 10_000}", remedy="Use 13 or later."
         )

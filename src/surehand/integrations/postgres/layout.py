@@ -60,6 +60,7 @@ _TABLES: Final = {
         "changed_at": _SECONDS,
         "begun": ("bigint", "NOT NULL GENERATED ALWAYS AS IDENTITY"),
     },
+    "marks": {"saver": _NAME, "number": _NUMBER, "made_at": ("timestamp with time zone", "NOT NULL")},
 }
 _KEYS: Final = {
     "layout": "UNIQUE (version)",
@@ -67,6 +68,7 @@ _KEYS: Final = {
     "versions": "PRIMARY KEY (thread_id, namespace, key, version)",
     "writes": "PRIMARY KEY (thread_id, namespace, checkpoint_id, task, kind, number)",
     "calls": "PRIMARY KEY (thread_id, key)",
+    "marks": "PRIMARY KEY (saver)",
 }
 _FIND: Final = """
     SELECT c.relname, a.attname, pg_catalog.format_type(a.atttypid, NULL)

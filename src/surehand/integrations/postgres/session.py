@@ -14,7 +14,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
-from typing import Any, Final, Literal, LiteralString, TypeAlias
+from typing import Any, Final, LiteralString, NamedTuple, TypeAlias
 
 import psycopg
 from psycopg import sql
@@ -22,10 +22,19 @@ from psycopg.rows import TupleRow, tuple_row
 
 from surehand.errors import StoreError
 from surehand.integrations.postgres.connections import Connection, Source
+from surehand.integrations.postgres.marks import Marks
 
-__all__ = ["Query", "Session"]
+__all__ = ["Query", "Session", "Writer"]
 
 Query: TypeAlias = LiteralString | bytes | sql.SQL | sql.Composed
+
+
+class Writer(NamedTuple):
+    """What the server knows a transaction by."""
+
+    backend: int
+    began_at: str
+
 
 _PLACES: Final = 1_024
 """How many locks there are for all threads: a server has room for some thousand."""
@@ -42,8 +51,9 @@ class Session:
 
     def __init__(self, source: Source, schema: str) -> None:
         self.source = source
-        self.transaction_id: str | None = None
-        """What the server calls the newest transaction; None for one that only reads."""
+        self.marks = Marks()
+        self.writer: Writer | None = None
+        """Of the newest transaction; None for one that only reads."""
         self._schema = schema
         self._held: set[int] = set()
         self._connection: Connection | None = None
@@ -66,33 +76,43 @@ class Session:
         """Whether it has one that is of no use any more."""
         return self._connection is not None and self._connection.closed
 
-    @property
-    def writes(self) -> bool:
-        """Whether the transaction may write."""
-        return self.transaction_id is not None
-
     def enter(self, begin: Query, timeout: float) -> None:
         """Begin a transaction.
 
         Args:
-            begin: Statements, the last of which gives one row that begins with the transaction's id, or NULL.
+            begin: Statements, the last of which gives one row that begins with what a ``Writer`` is made of.
             timeout: How many seconds to wait for a connection.
         """
-        self._held, self.transaction_id = set(), None
+        self._held, self.writer = set(), None
         self._connection = self.source.lend(timeout)
         # Not by the connection's own methods: a pool's connections may be set to take queries and give rows otherwise.
         self._cursor = psycopg.Cursor(self._connection, row_factory=tuple_row)
         self._cursor.execute(begin, prepare=False)
         while self._cursor.nextset():
             pass
-        row = self._cursor.fetchone()
-        self.transaction_id = None if row is None else row[0]
+        (backend, began_at, *_) = self._cursor.fetchone() or (None, None)
+        self.writer = None if backend is None else Writer(backend, began_at)
 
-    def end(self, how: Literal["COMMIT", "ROLLBACK"]) -> None:
-        """End the transaction, and let go of its connection."""
+    def commit(self) -> None:
+        """Commit, with a mark where the transaction may have written, and let go of the connection."""
+        if self.writer is None:
+            self.end("COMMIT")
+        else:
+            self.end(self.marks.commit())
+            self.marks.note_commit()
+
+    def end(self, how: Query) -> None:
+        """End the transaction, and let go of its connection.
+
+        Args:
+            how: Statements, the last of which is COMMIT or ROLLBACK.
+        """
         cursor = self._entered().execute(how, prepare=False)
-        if cursor.statusmessage != how:  # the server rolls back, without an error, what has failed in part
-            raise psycopg.InternalError(f"{how} was answered with {cursor.statusmessage}")
+        while cursor.nextset():
+            pass
+        # The server rolls back, without an error, what has failed before.
+        if cursor.statusmessage == "ROLLBACK" and how != "ROLLBACK":
+            raise psycopg.InternalError("COMMIT was answered with ROLLBACK")
         self.leave()
 
     def leave(self) -> None:

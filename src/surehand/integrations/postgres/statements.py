@@ -218,7 +218,7 @@ class PostgresStatements(Statements[Session]):
 
 def _keep_still(session: Session, thread_id: str) -> None:
     """See to it that the next statements see the same: a transaction that may write sees what others commit."""
-    if session.writes:
+    if session.writer is not None:
         session.hold(thread_id)
 
 
