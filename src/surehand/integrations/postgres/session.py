@@ -90,8 +90,8 @@ class Session:
         self._cursor.execute(begin, prepare=False)
         while self._cursor.nextset():
             pass
-        (backend, began_at, *_) = self._cursor.fetchone() or (None, None)
-        self.writer = None if backend is None else Writer(backend, began_at)
+        row = self._cursor.fetchone()
+        self.writer = None if row is None or row[0] is None else Writer(row[0], row[1])
 
     def commit(self) -> None:
         """Commit, with a mark where the transaction may have written, and let go of the connection."""
