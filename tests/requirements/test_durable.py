@@ -23,6 +23,7 @@ from surehand import (
     END,
     START,
     AIMessage,
+    CheckpointConflict,
     Checkpointer,
     Command,
     CompiledGraph,
@@ -51,6 +52,8 @@ from surehand import (
     interrupt,
     tool,
 )
+from surehand.agent import Agent
+from surehand.checkpoints import CheckpointRow
 from surehand.testing import FunctionModel
 
 
@@ -86,7 +89,7 @@ def calling(calls: Calls) -> AIMessage:
     )
 
 
-def agent_that_calls(calls: Calls, tools: Sequence[Any], saver: Checkpointer, **options: Any) -> CompiledGraph:
+def agent_that_calls(calls: Calls, tools: Sequence[Any], saver: Checkpointer | None, **options: Any) -> Agent:
     """An agent whose model makes these calls in one turn, and then has done; made anew for each part of a run."""
 
     def reply(messages: list[Message]) -> AIMessage | str:
@@ -562,6 +565,55 @@ def test_an_agent_hands_over_in_the_same_way(saver: Checkpointer, config: RunCon
     result = builder.compile(saver).invoke("go", config)
     assert result["log"] == ["ada works", "bob works"]
     assert [answer.tool_call_id for answer in answers_in(result)] == [f"call_{n}" for n in range(4)]
+
+
+# Runs inside of calls
+
+
+class OvertakenSaver(MemorySaver):
+    """Refuses what a run inside of a call goes on with, as when another process has gone on with it."""
+
+    is_overtaken = False
+
+    async def aput(self, row: CheckpointRow, *given: Any, **named: Any) -> None:
+        if self.is_overtaken and row.namespace:
+            raise CheckpointConflict(thread_id=row.thread_id)
+        await super().aput(row, *given, **named)
+
+
+@pytest.mark.parametrize("rule", [True, False])
+def test_a_run_inside_of_a_call_that_another_process_went_on_with_ends_the_run_and_is_told_to_nobody(
+    config: RunConfig, *, rule: bool
+) -> None:
+    ran: Counter[str] = Counter()
+    saver = OvertakenSaver()
+
+    @tool
+    def work() -> str:
+        """Work."""
+        ran["work"] += 1
+        saver.is_overtaken = True
+        return "worked"
+
+    def delegating() -> CompiledGraph:
+        worker = agent_that_calls([("work", {})], [work], None, name="worker").as_tool(description="Works.")
+        return agent_that_calls([("worker", {"request": "go"})], [worker], saver, handle_tool_errors=rule)
+
+    with pytest.raises(CheckpointConflict):
+        delegating().invoke("go", config)
+    saver.is_overtaken = False
+    assert texts_in(delegating().invoke(None, config)) == ["Done."]  # what the other process left, had it died
+    assert ran == {"work": 1}
+
+
+def test_what_another_thread_was_overtaken_by_is_a_failure_like_any_other(config: RunConfig) -> None:
+    @tool
+    def look() -> str:
+        """Look after another thread."""
+        raise CheckpointConflict(thread_id="another")
+
+    result = agent_that_calls([("look", {})], [look], MemorySaver()).invoke("go", config)
+    assert "another run has gone on with the thread" in texts_in(result)[0]
 
 
 # Mistakes

@@ -19,11 +19,13 @@ from surehand.calls.failures import failed, internal, unusable
 from surehand.calls.journal import CallJournal, Recalled
 from surehand.calls.recovery import find_out
 from surehand.concurrency import run_sync
-from surehand.errors import InputError
+from surehand.control import current_runtime
+from surehand.errors import CheckpointConflict, InputError
 from surehand.outcomes import FailureKind, Outcome
+from surehand.shapes import leaf_errors
 from surehand.spec import DidNotHappen, Happened
 
-__all__ = ["begin_in_journal", "in_journal", "park", "recall", "record"]
+__all__ = ["begin_in_journal", "in_journal", "is_overtaken", "park", "recall", "record"]
 
 
 @contextmanager
@@ -168,10 +170,22 @@ async def park(call: Call) -> None:
         log_fault(f"{call.id}: the journal could not record that the call asks", error)
 
 
+def is_overtaken(error: BaseException | None) -> bool:
+    """Whether a run inside of a call has found that another one has gone on with the thread of this run.
+
+    Then it is this run that has lost, and nothing that the tool did: whoever has gone on says what becomes of the call.
+    """
+    runtime = current_runtime()
+    if error is None or runtime is None or runtime.keeping is None:
+        return False
+    conflicts = [leaf for leaf in leaf_errors(error) if isinstance(leaf, CheckpointConflict)]
+    return any(conflict.thread_id == runtime.thread_id for conflict in conflicts)
+
+
 async def record(call: Call) -> None:
     """Write a call's answer into the journal; a journal that fails now cannot undo the effect: the answer stands."""
     journal, entry = call.turn.journal, call.entry
-    if journal is None or entry is None or not entry.is_begun or call.message is None:
+    if journal is None or entry is None or not entry.is_begun or call.message is None or is_overtaken(call.raises):
         return
     try:
         await journal.finish(entry.key, call.message, call.command, was_raised=call.raises is not None)

@@ -19,7 +19,7 @@ from surehand.calls.attempts.bodies import gets_through, run_body, signs_of
 from surehand.calls.attempts.places import Places, in_place, places_of
 from surehand.calls.call import Call
 from surehand.calls.consent import can_be_asked, consent
-from surehand.calls.durable import begin_in_journal, park, recall
+from surehand.calls.durable import begin_in_journal, is_overtaken, park, recall
 from surehand.calls.failures import (
     attempt_words,
     classify,
@@ -247,7 +247,8 @@ class _Stay:
         if ended.failure is None:
             return self.call._replace(value=ended.value, outcome=Outcome(**how))
         outcome = replace(ended.failure, **how)
-        if self.call.turn.host.fatal and any(isinstance(leaf, self.call.turn.host.fatal) for leaf in _leaves(outcome)):
+        fatal = self.call.turn.host.fatal
+        if (fatal and any(isinstance(leaf, fatal) for leaf in _leaves(outcome))) or is_overtaken(outcome.error):
             return self.call._replace(outcome=outcome, raises=outcome.error, is_fatal=True)
         return governed(self.call, outcome)
 
