@@ -122,15 +122,14 @@ class Asker:
         self, model: ChatModel, request: list[Message], asked: int, config: RunConfig
     ) -> tuple[AIMessage, int]:
         """The model's reply and how often it was asked by then; a lost reply is asked for again, a few times."""
-        again = [*request, HumanMessage(_LOST)]
-        limit = min(self.max_iterations, asked + 1 + MAX_RE_ASKS)
+        sent, limit = request, min(self.max_iterations, asked + 1 + MAX_RE_ASKS)
         while True:
-            reply = _checked_reply(await asked_of(model, model.ainvoke, request, config))
+            reply = _checked_reply(await asked_of(model, model.ainvoke, sent, config))
             asked += 1
             if not is_lost(reply) or asked >= limit:
                 return reply, asked
             logger.warning("the reply was empty (finish reason %r); asking again", reply.finish_reason)
-            request = again
+            sent = [*request, HumanMessage(_LOST)]
 
 
 class _Way:

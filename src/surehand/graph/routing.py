@@ -87,12 +87,12 @@ def next_tasks(
         RoutingError: A target is no node of the graph.
     """
     tasks = tasks_for(targets, plan)
-    now = tuple(task for task in tasks if not plan.nodes[task.node].is_deferred)
+    now = [task for task in tasks if not plan.nodes[task.node].is_deferred]
     if len(now) == len(tasks) and not deferred:
-        return now, ()
+        return tasks, ()
     held = [*deferred, *(task for task in tasks if plan.nodes[task.node].is_deferred and task not in deferred)]
     if now:
-        return now, tuple(held)
+        return tuple(now), tuple(held)
     return tuple(sorted(held, key=lambda task: plan.nodes[task.node].index)), ()
 
 

@@ -46,17 +46,16 @@ async def run_together(jobs: Sequence[Job[T]], *, limit: int | None) -> list[T]:
     """
     if len(jobs) > 1:
         return await _Siblings(jobs, limit).run()
-    return [await _alone(job) for job in jobs]
+    alone = _behind_door if is_behind_door() else _in_own_task
+    return [await alone(job) for job in jobs]
 
 
-async def _alone(job: Job[T]) -> T:
-    """The result of a job that has no siblings.
+async def _in_own_task(job: Job[T]) -> T:
+    """The result of a job that has no siblings, where somebody might cancel this task.
 
-    It has a task of its own where somebody might cancel this one: before Python 3.13, a task group that fails leaves
-    its task marked as cancelled, and what a node does with its task groups must not be taken for the end of the run.
+    Before Python 3.13, a task group that fails leaves its task marked as cancelled, and what a node does with its task
+    groups must not be taken for the end of the run.
     """
-    if is_behind_door():
-        return await _behind_door(job)
     task = cast("asyncio.Task[Any]", asyncio.current_task())
     before = task.cancelling()
     try:

@@ -94,7 +94,7 @@ class Tasks:
             try:
                 if node.subgraph is not None:
                     running = self._subgraphs.run_subgraph(before, position, node, node.subgraph, is_here=is_here)
-                    return await self._in_time(node, running)
+                    return await (running if node.timeout is None else _in_time(node.name, node.timeout, running))
                 seen, returned = await self._attempt(before, position, node, attempt=attempt, is_here=is_here)
                 break
             except Exception as error:  # whatever the host's node raises goes on as it is
@@ -122,26 +122,13 @@ class Tasks:
         call = self._call(
             node, given, self._runtime(before, position, attempt), self._scope(before, position, node), is_here=is_here
         )
-        returned = await self._in_time(node, call)
+        returned = await (call if node.timeout is None else _in_time(node.name, node.timeout, call))
         if node.cache is not None:
             node.cache.keep(node.name, seen, returned)
         return seen, returned
 
     def _seen(self, before: Snapshot, task: Task) -> object:
         return self._plan.state.view(before.values) if task.arg is WHOLE_STATE else copied(task.arg)
-
-    async def _in_time(self, node: Node, running: Coroutine[Any, Any, T]) -> T:
-        if node.timeout is None:
-            return await running
-        limit = asyncio.timeout(node.timeout)
-        try:
-            async with limit:
-                # In a task of its own: in this one, the limit would cancel what may be taken for cancelled by itself.
-                return await asyncio.get_running_loop().create_task(running)
-        except TimeoutError as error:
-            if not limit.expired():  # the node's own
-                raise
-            raise NodeTimedOut(node=node.name, timeout=node.timeout) from error
 
     async def _call(
         self, node: Node, given: object, runtime: Runtime, scope: InterruptScope | None, *, is_here: bool
@@ -153,8 +140,9 @@ class Tasks:
             context.run(_runtime.set, runtime)
             context.run(set_scope, scope)
             return await settled(context.run(cast("Call", action.here), given, config), is_here=True)
-        _runtime.set(runtime)  # for this job's own task, which ends with it
-        set_scope(scope)
+        _runtime.set(runtime)  # for this job's own context, which ends with it
+        if scope is not None:  # else there is none around either
+            set_scope(scope)
         if action.awaited is not None:
             running = action.awaited(given, config)
             return await (running if runtime.publish is None else paced(running, runtime.publish))
@@ -243,6 +231,18 @@ class Tasks:
                 problem="it returned a command for the graph around this one, but there is none",
                 remedy="Use graph=None, or add this graph as a node of another one.",
             )
+
+
+async def _in_time(node: str, seconds: float, running: Coroutine[Any, Any, T]) -> T:
+    limit = asyncio.timeout(seconds)
+    try:
+        async with limit:
+            # In a task of its own: in this one, the limit would cancel what may be taken for cancelled by itself.
+            return await asyncio.get_running_loop().create_task(running)
+    except TimeoutError as error:
+        if not limit.expired():  # the node's own
+            raise
+        raise NodeTimedOut(node=node, timeout=seconds) from error
 
 
 async def settled(result: object, *, is_here: bool) -> object:

@@ -361,7 +361,8 @@ class ToolNode:
                 value=turn.message,
                 remedy="Name it: config={'configurable': {'thread_id': …}}; or give the AI message an id.",
             )
-        turn.journal, turn.place, turn.retries_failures = journal, visit.place, visit.retries_failures
+        turn.journal, turn.retries_failures = journal, visit.retries_failures
+        turn.place = "" if turn.message.id else visit.place  # a message with an id is told by that
 
     def __repr__(self) -> str:
         return f"ToolNode({'computed' if self._sets.fixed is None else ', '.join(self.tools_by_name)})"

@@ -154,9 +154,10 @@ class FunctionModel(BaseChatModel):
     ) -> None:
         super().__init__(**options)
         self._function: Callable[[list[Message]], Any] = function
+        self._yields = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
 
     def _has_pieces(self) -> bool:
-        return inspect.isgeneratorfunction(self._function) or inspect.isasyncgenfunction(self._function)
+        return self._yields
 
     async def _pieces(self, request: ModelRequest) -> AsyncGenerator[AIMessageChunk, None]:
         pieces = self._function(list(request.messages)) if self._has_pieces() else super()._pieces(request)
