@@ -68,7 +68,7 @@ class Run:
         self._recorder = recorder
         self._is_nested = is_nested
         self._asks_around = is_nested or asks_around
-        self._source = source
+        self._source: Source = source
         self._tasks = Tasks(plan, settings, self, recorder=recorder, is_nested=is_nested)
         outlet = settings.outlet
         self._follower = None if outlet is None else Follower(outlet, plan.name, plan.state, snapshot.values)
@@ -164,16 +164,29 @@ class Run:
         if asked:
             return self._waiting(before, [question for part in asked for question in part.interrupts])
         updates = [part for part in done if isinstance(part, Update)]
-        try:
-            after = await self._follow(before, updates, is_here=is_here)
-        except BaseException:
-            await self._keep_alone(before, updates, is_here=is_here)
-            raise
-        await self._keep(after, is_here=is_here)
-        self.snapshot = after
+        self.snapshot = after = await self._moved(before, updates, is_here=is_here)
         self._inner, self._known = {}, {}
         self._is_paused = self._recorder is not None and not self._asks_around and self._pauses_at(after)
         return Step(updates=tuple(updates), after=after)
+
+    async def _moved(self, before: Snapshot, updates: Sequence[Update], *, is_here: bool) -> Snapshot:
+        """Where the run goes on, kept; where that fails, nothing was written, for the step may be tried again."""
+        writes, for_parent = self.writes, self.for_parent
+        try:
+            after = await self._followed(before, updates, is_here=is_here)
+            if self._recorder is not None:
+                await self._keep(self._recorder, before, updates, after, is_here=is_here)
+        except BaseException:
+            self.writes, self.for_parent = writes, for_parent
+            raise
+        return after
+
+    async def _followed(self, before: Snapshot, updates: Sequence[Update], *, is_here: bool) -> Snapshot:
+        try:
+            return await self._follow(before, updates, is_here=is_here)
+        except BaseException:
+            await self._keep_alone(before, updates, is_here=is_here)
+            raise
 
     def _waiting(self, before: Snapshot, questions: Sequence[Interrupt]) -> Step:
         if self._recorder is None or self._asks_around:  # whoever is around this graph keeps the questions
@@ -185,11 +198,14 @@ class Run:
         comes_next = any(task.node in self._plan.pauses_before for task in after.tasks)
         return comes_next or any(name in self._plan.pauses_after for name in after.ran)
 
-    async def _keep(self, after: Snapshot, *, is_here: bool) -> None:
-        if self._recorder is None:
-            return
+    async def _keep(
+        self, recorder: Recorder, before: Snapshot, updates: Sequence[Update], after: Snapshot, *, is_here: bool
+    ) -> None:
         source, self._source = self._source, "step"
-        await self._recorder.put(after, source=source, writes=self.writes, for_parent=self.for_parent, is_here=is_here)
+        wrote = None if before.tasks == (ENTRY,) else {write.key for update in updates for write in update.writes}
+        await recorder.put(
+            after, source=source, wrote=wrote, writes=self.writes, for_parent=self.for_parent, is_here=is_here
+        )
 
     async def _keep_alone(self, before: Snapshot, updates: Sequence[Update], *, is_here: bool) -> None:
         """Keep what a lone task came to, where the step cannot end: where it may go on could not be decided."""

@@ -18,7 +18,7 @@ from surehand.graph.snapshot import Snapshot
 from surehand.graph.updates import Update
 from surehand.interrupts import Answer, Interrupt, Questions
 
-__all__ = ["ANSWER", "QUESTIONS", "RUN", "UPDATE", "WRITES", "Keeping", "Kept", "Source", "read_kept"]
+__all__ = ["ANSWER", "EXPIRING", "QUESTIONS", "RUN", "UPDATE", "WRITES", "Keeping", "Kept", "Source", "read_kept"]
 
 T = TypeVar("T")
 
@@ -32,6 +32,9 @@ UPDATE: Final = "update"
 """The kind of a row that holds what a task asked for that ended before its siblings."""
 QUESTIONS: Final = "questions"
 """The kind of a row that holds what a task waits for."""
+EXPIRING: Final = "expiring"
+"""The kind of a row that holds a question that may expire, also when it is no longer waited for: asked once more, it
+has the time that it had."""
 
 Source: TypeAlias = Literal["input", "step", "update", "fork"]
 """What made a checkpoint; ``update`` is the host, by ``update_state``."""
@@ -65,6 +68,8 @@ class Kept(NamedTuple):
     """Of the next tasks, by position: what those that have ended asked for."""
     questions: dict[int, tuple[Interrupt, ...]]
     """Of the next tasks, by position: what those that wait for answers asked."""
+    expiring: tuple[Interrupt, ...]
+    """What was asked here and may expire, answered or not."""
     answers: dict[str, Answer]
     created_at: str
     """When it was put, in ISO 8601, UTC."""
@@ -76,6 +81,12 @@ class Kept(NamedTuple):
         """The questions that nobody has answered."""
         waiting = [asked for position, asked in sorted(self.questions.items()) if position not in self.updates]
         return tuple(question for asked in waiting for question in asked if question.id not in self.answers)
+
+    @property
+    def asked(self) -> dict[str, Interrupt]:
+        """The questions that are to be as they were when they are asked again, by id."""
+        waiting = [question for asked in self.questions.values() for question in asked]
+        return {question.id: question for question in (*self.expiring, *waiting)}
 
 
 def read_kept(keeping: Keeping, plan: Plan, loaded: LoadedCheckpoint) -> Kept:
@@ -128,6 +139,7 @@ class _Reader:
             tracks=tracks,
             updates={int(w.task): self._update(w.text) for w in self._loaded.writes if w.kind == UPDATE},
             questions={int(w.task): self._questions(w.text) for w in self._loaded.writes if w.kind == QUESTIONS},
+            expiring=tuple(self._question(w.text) for w in self._loaded.writes if w.kind == EXPIRING),
             answers={w.task: self._answer(w.text) for w in self._loaded.writes if w.kind == ANSWER},
             created_at=datetime.fromtimestamp(row.created_at, UTC).isoformat(),
             runs=sum(w.kind == RUN for w in self._loaded.writes),
@@ -170,6 +182,9 @@ class _Reader:
 
     def _questions(self, text: str) -> tuple[Interrupt, ...]:
         return tuple(_checked(form, Interrupt) for form in self._keeping.codec.loads(text, where="a question"))
+
+    def _question(self, text: str) -> Interrupt:
+        return _checked(self._keeping.codec.loads(text, where="a question"), Interrupt)
 
     def _answer(self, text: str) -> Answer:
         return _checked(self._keeping.codec.loads(text, where="an answer"), Answer)

@@ -120,10 +120,10 @@ async def _resumed(
                 value=given,
                 remedy="Go on from it with an input of None first, and answer what is asked then.",
             )
-        await recorder.put(kept.snapshot, source="fork", is_here=is_here)
+        await recorder.put(kept.snapshot, source="fork", wrote=(), is_here=is_here)
         return Run(plan, settings, kept.snapshot, recorder=recorder, source="step")
     answers = {} if given is None else _answers(cast("Command", given), kept, now=questions.now())
-    questions.asked.update({q.id: q for asked in kept.questions.values() for q in asked})
+    questions.asked.update(kept.asked)
     questions.answers.update({**kept.answers, **answers})
     if kept.snapshot.tasks:
         await recorder.claim(kept.runs + 1, answers, is_here=is_here)

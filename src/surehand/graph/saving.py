@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from surehand.checkpoints import ChannelRow, CheckpointRow, WriteRow
 from surehand.checkpoints.codec import Track
 from surehand.control import Command
 from surehand.graph.channels import Write
-from surehand.graph.kept import ANSWER, QUESTIONS, RUN, UPDATE, WRITES, Keeping, Kept, Source, read_kept
+from surehand.graph.kept import ANSWER, EXPIRING, QUESTIONS, RUN, UPDATE, WRITES, Keeping, Kept, Source, read_kept
 from surehand.graph.plan import Plan
 from surehand.graph.routing import WHOLE_STATE, Task
 from surehand.graph.snapshot import Snapshot
@@ -37,7 +37,7 @@ class Recorder:
         self._newest: CheckpointRow | None = None
         self._tracks: dict[str, Track] = {}
         self._stored: dict[str, Any] = {}
-        """The values that are stored; one that is still the same object has not changed."""
+        """The values that are stored; one that nobody wrote and that is still the same object has not changed."""
         self._channels: dict[str, int] = {}
 
     def inside(self, position: int) -> Recorder:
@@ -92,6 +92,8 @@ class Recorder:
         self._tracks = kept.tracks
         self._channels = dict(kept.row.channels)
         self._stored = dict(kept.snapshot.values)
+        # Whatever ran inside of its tasks ends with the step, also where this part of the run does not enter it again.
+        self.keeping.entered.update(map(self.namespace_of, range(len(kept.snapshot.tasks))))
 
     # Writing
 
@@ -100,11 +102,20 @@ class Recorder:
         snapshot: Snapshot,
         *,
         source: Source,
+        wrote: Collection[str] | None,
         writes: Sequence[Write] = (),
         for_parent: Sequence[Command] = (),
         is_here: bool,
     ) -> None:
         """Keep a snapshot; what ran inside of the tasks before it is forgotten.
+
+        Args:
+            snapshot: The snapshot.
+            source: What made it.
+            wrote: The keys that were written since the one before; None where that may be any.
+            writes: What nodes wrote so far, in a graph inside of another one.
+            for_parent: Commands for the graph around this one.
+            is_here: Whether to block instead of awaiting.
 
         Raises:
             CheckpointConflict: Another run has gone on with the thread.
@@ -115,8 +126,26 @@ class Recorder:
         values: dict[str, Any] = dict(snapshot.values)
         if self.namespace:
             values[WRITES] = [list(write) for write in writes]
-        changes = self._changes(values, number)
-        row = CheckpointRow(
+        try:
+            changes = self._changes(values, wrote, number)
+            row = self._row(snapshot, source, for_parent, number)
+            await self._save(row, changes, is_here=is_here)
+        except BaseException:
+            # What the tracks hold may not be stored; a graph inside that is tried again stores everything whole.
+            self._tracks, self._stored = {}, {}
+            raise
+
+    async def _save(self, row: CheckpointRow, changes: Sequence[ChannelRow], *, is_here: bool) -> None:
+        after, drop = None if self._newest is None else self._newest.id, self._left_behind()
+        if is_here:
+            self.keeping.saver.put(row, changes, after=after, drop=drop)
+        else:
+            await self.keeping.saver.aput(row, changes, after=after, drop=drop)
+        self.keeping.entered.difference_update(drop)
+        self._newest, self.checkpoint_id = row, row.id
+
+    def _row(self, snapshot: Snapshot, source: Source, for_parent: Sequence[Command], number: int) -> CheckpointRow:
+        return CheckpointRow(
             thread_id=self.keeping.thread_id,
             namespace=self.namespace,
             id=f"{number:08d}-{secrets.token_hex(4)}",
@@ -126,17 +155,13 @@ class Recorder:
             created_at=time.time(),  # noqa: TID251 - a time of day, for people
             channels=dict(self._channels),
         )
-        after, drop = None if self._newest is None else self._newest.id, self._left_behind()
-        if is_here:
-            self.keeping.saver.put(row, changes, after=after, drop=drop)
-        else:
-            await self.keeping.saver.aput(row, changes, after=after, drop=drop)
-        self._newest, self.checkpoint_id = row, row.id
 
-    def _changes(self, values: Mapping[str, Any], number: int) -> list[ChannelRow]:
+    def _changes(self, values: Mapping[str, Any], wrote: Collection[str] | None, number: int) -> list[ChannelRow]:
         rows: list[ChannelRow] = []
         for key, value in values.items():
-            if key in self._stored and self._stored[key] is value:
+            # What was written may be the old object, changed in place.
+            is_untouched = wrote is not None and key not in wrote
+            if is_untouched and key in self._stored and self._stored[key] is value:
                 continue
             track = self._tracks.get(key)
             if track is None:
@@ -150,9 +175,7 @@ class Recorder:
 
     def _left_behind(self) -> tuple[str, ...]:
         mine = f"{self.namespace}/" if self.namespace else ""
-        left = tuple(name for name in self.keeping.entered if name.startswith(mine) and name != self.namespace)
-        self.keeping.entered.difference_update(left)
-        return left
+        return tuple(name for name in self.keeping.entered if name.startswith(mine) and name != self.namespace)
 
     def _body(self, snapshot: Snapshot, source: Source, for_parent: Sequence[Command]) -> str:
         body = {
@@ -178,9 +201,15 @@ class Recorder:
         await self._put_writes([WriteRow(task=str(position), kind=UPDATE, number=0, text=text)], is_here=is_here)
 
     async def put_questions(self, position: int, questions: Iterable[Interrupt], *, is_here: bool) -> None:
-        """Keep what a task waits for."""
-        text = self.keeping.codec.dumps(list(questions), where="a question")
-        await self._put_writes([WriteRow(task=str(position), kind=QUESTIONS, number=0, text=text)], is_here=is_here)
+        """Keep what a task waits for; and of what may expire, for good, until when that was."""
+        asked, dumps = list(questions), self.keeping.codec.dumps
+        rows = [WriteRow(task=str(position), kind=QUESTIONS, number=0, text=dumps(asked, where="a question"))]
+        rows += [
+            WriteRow(task=question.id, kind=EXPIRING, number=0, text=dumps(question, where="a question"))
+            for question in asked
+            if question.expires_at is not None
+        ]
+        await self._put_writes(rows, is_here=is_here)
 
     async def claim(self, run: int, answers: Mapping[str, Answer], *, is_here: bool) -> None:
         """Say that somebody goes on from here, with these answers; of two who do it at a time, one is refused.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 from surehand.checkpoints import Checkpointer
@@ -13,6 +14,7 @@ from surehand.errors import OptionError
 from surehand.graph.kept import Keeping
 from surehand.graph.outlet import Outlet
 from surehand.graph.tasks import Settings
+from surehand.interrupts import Questions
 from surehand.policy import count_or_none, mapping
 
 __all__ = ["Keeper", "read_settings"]
@@ -60,7 +62,8 @@ class Keeper:
 
     def keeping(self, thread_id: str) -> Keeping:
         """What keeps one run."""
-        return Keeping(saver=self.saver, thread_id=thread_id, codec=self.codec)
+        questions = Questions(check=partial(self.codec.dumps, where="a question"))
+        return Keeping(saver=self.saver, thread_id=thread_id, codec=self.codec, questions=questions)
 
 
 def _named(name: str, places: Mapping[str, Any]) -> str:

@@ -105,7 +105,7 @@ async def change(plan: Plan, settings: Settings, keeping: Keeping, values: objec
     after = await targets_after(
         plan, tasks, before, [node], merged, ran=() if node == START else (node,), is_here=False
     )
-    await recorder.put(after, source="update", is_here=False)
+    await recorder.put(after, source="update", wrote={write.key for write in writes}, is_here=False)
     return _named(keeping.thread_id, recorder.checkpoint_id)
 
 

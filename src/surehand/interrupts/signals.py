@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Literal, TypeAlias, cast
 
-from surehand.errors import InterruptError, InterruptExpired
+from surehand.errors import CheckpointError, InterruptError, InterruptExpired
 
 __all__ = [
     "Answer",
@@ -93,6 +93,8 @@ class Questions:
     asked: dict[str, Interrupt] = field(default_factory=dict[str, Interrupt])
     """The open questions of the checkpoint, by id, as they were first asked."""
     answers: dict[str, Answer] = field(default_factory=dict[str, Answer])
+    check: Callable[[Any], object] = lambda _: None
+    """Raises a ``CheckpointError`` about a value that cannot be kept as a question."""
     now: Callable[[], float] = time.time  # noqa: TID251 - an expiry is a time of day, and outlives the process
 
 
@@ -152,6 +154,7 @@ class InterruptScope:
 
         Raises:
             Interrupted: Nobody has answered yet.
+            InterruptError: What is asked cannot be kept.
             InterruptExpired: Nobody answered in time.
         """
         found = self.look_up(value, key=key, expires_in=expires_in, kind=kind)
@@ -165,6 +168,7 @@ class InterruptScope:
         """The answer, or the question that waits for one.
 
         Raises:
+            InterruptError: What is asked cannot be kept.
             InterruptExpired: Nobody answered in time.
         """
         with self._lock:
@@ -181,12 +185,23 @@ class InterruptScope:
             asked_at=now,
             expires_at=None if expires_in is None else now + expires_in,
         )
+        if id not in self._questions.asked:
+            self._check(value)
         question = self._questions.asked.setdefault(id, fresh)
         answer = self._questions.answers.get(id)
         heard_at = now if answer is None else answer.given_at
         if question.expires_at is not None and heard_at > question.expires_at:
             raise InterruptExpired(question=question.value, expired_at=question.expires_at)
         return question if answer is None else answer
+
+    def _check(self, value: Any) -> None:
+        """Refuse what nobody could be shown later, where it is asked: kept, it would end the run time and again."""
+        try:
+            self._questions.check(value)
+        except CheckpointError as error:
+            raise InterruptError(
+                problem=f"This question cannot be kept: {error.problem}", value=value, remedy="Ask with plain data."
+            ) from error
 
     def _id_of(self, last: str) -> str:
         text = "\x1f".join([*self._path, last])
@@ -232,7 +247,8 @@ def interrupt(value: Any, *, key: str | None = None, expires_in: float | None = 
         expires_in: Seconds until it may no longer be answered; None for ever.
 
     Raises:
-        InterruptError: Nobody could answer: there is no graph with a checkpointer and a thread around this code.
+        InterruptError: Nobody could answer: there is no graph with a checkpointer and a thread around this code, or
+            it is a path or a reducer; or what is asked cannot be kept.
         InterruptExpired: Nobody answered in time.
     """
     scope = _scope.get()
@@ -240,6 +256,7 @@ def interrupt(value: Any, *, key: str | None = None, expires_in: float | None = 
         raise InterruptError(
             problem="Nobody could ever answer a question here",
             value=value,
-            remedy="Compile the graph with a checkpointer, and run it with config={'configurable': {'thread_id': …}}.",
+            remedy="Compile the graph with a checkpointer, run it with config={'configurable': {'thread_id': …}}, and "
+            "ask in a node or a tool.",
         )
     return scope.ask(value, key=key, expires_in=expires_in)

@@ -262,6 +262,25 @@ def test_an_approval_that_comes_too_late_is_none() -> None:
     assert answered.text == "The call was not executed. Nobody approved it within 0.02 seconds."
 
 
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_an_approval_that_has_expired_stays_expired_while_others_are_waited_for(*, is_answered: bool) -> None:
+    @tool(requires_approval=True)
+    def sign(name: str) -> str:
+        """Sign."""
+        RAN.append(name)
+        return "signed"
+
+    brief = pay.with_config(approval_timeout=0.02)
+    graph = kept(brief, sign)
+    state = graph.invoke(turn_of(PAY, ("sign", {"name": "a"}), ("sign", {"name": "b"})), THREAD)
+    late, *rest = questions_in(state)
+    time.sleep(0.03)
+    for question in [late, *rest] if is_answered else rest:
+        state = graph.invoke(Command(resume={question.id: True}), THREAD)
+    assert [kind(answer) for answer in answers_in(state)] == ["expired", None, None]
+    assert RAN == ["a", "b"]
+
+
 # The host's own function, and nobody
 
 

@@ -405,6 +405,53 @@ def test_an_answer_in_time_counts_however_late_the_run_goes_on(saver: Checkpoint
     assert graph.invoke(None, CONFIG)["value"] == "yes"
 
 
+@pytest.mark.parametrize("late", [Command(resume="late"), None])
+def test_a_question_that_has_expired_stays_expired(late: Any, saver: Checkpointer) -> None:
+    def ask(state: State) -> dict[str, Any]:
+        try:
+            first = interrupt("Quick?", expires_in=0.01)
+        except InterruptExpired:
+            first = "too late"
+        return {"log": [first, interrupt("Then?")]}
+
+    graph = chain(saver, ask=ask)
+    graph.invoke({"log": []}, CONFIG)
+    time.sleep(0.02)
+    assert questions_of(graph.invoke(late, CONFIG)) == ["Then?"]
+    assert graph.invoke(Command(resume="well"), CONFIG)["log"] == ["too late", "well"]
+
+
+def test_a_question_that_cannot_be_kept_is_refused_where_it_is_asked(saver: Checkpointer) -> None:
+    def ask(state: State) -> dict[str, Any]:
+        with pytest.raises(InterruptError, match=r"cannot be kept: .* no stored form"):
+            interrupt(object())
+        return {"log": [interrupt("What else?")]}
+
+    graph = chain(saver, ask=ask)
+    assert questions_of(graph.invoke({"log": []}, CONFIG)) == ["What else?"]
+
+
+@both_doors
+def test_a_path_cannot_ask(door: str, saver: Checkpointer) -> None:
+    builder = StateGraph(State).add_node("a", lambda state: {"log": ["a"]}).add_edge(START, "a")
+    graph = builder.add_conditional_edges("a", lambda state: interrupt("Where to?")).compile(saver)
+    with pytest.raises(InterruptError, match="ask in a node or a tool"):
+        through(door, graph, {"log": []})
+
+
+@both_doors
+def test_a_graph_inside_that_had_ended_is_forgotten_with_its_step(door: str, saver: Checkpointer) -> None:
+    inner = StateGraph(State).add_node("in", lambda state: {"log": ["inside"]}).add_edge(START, "in").compile()
+    builder = StateGraph(State).add_node("inner", inner).add_node("ask", lambda state: {"log": [interrupt("Go on?")]})
+    graph = builder.add_edge(START, "inner").add_edge(START, "ask").compile(saver)
+    through(door, graph, {"log": []})
+    (asked,) = saver.history("t")
+    namespace = f"{asked.id}:0"
+    assert saver.history("t", namespace)
+    assert through(door, graph, Command(resume="yes"))["log"] == ["inside", "yes"]
+    assert saver.history("t", namespace) == []
+
+
 def test_a_new_input_leaves_open_questions_behind(saver: Checkpointer) -> None:
     graph = chain(saver, ask=lambda state: {"log": [interrupt(f"after {len(state['log'])}")]})
     graph.invoke({"log": ["1"]}, CONFIG)

@@ -8,10 +8,12 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from pydantic import BaseModel
 
-from surehand.control import current_runtime
+from surehand.checkpoints import CheckpointRow, MemorySaver
+from surehand.control import RunConfig, current_runtime
 from surehand.errors import GraphDefinitionError, GraphRecursionError, InputError, NodeError
 from surehand.graph import END, START, Command, CompiledGraph, MessagesState, Send, StateGraph, add_messages
 from surehand.graph.actions import NodeAction
+from surehand.interrupts import interrupt
 from surehand.messages import AIMessage, RemoveMessage
 from surehand.policy import RetryPolicy
 from surehand.stores import InMemoryStore, Store
@@ -36,6 +38,10 @@ def inner_of(*nodes: NodeAction, schema: Any = Inner, store: Store | None = None
 
 def outer_of(*nodes: NodeAction, schema: Any = Outer) -> CompiledGraph:
     return inner_of(*nodes, schema=schema)
+
+
+def adds(word: str) -> NodeAction:
+    return lambda state: {"log": [word]}
 
 
 def invoke(door: str, graph: CompiledGraph, given: Any) -> Any:
@@ -221,3 +227,44 @@ def test_a_retried_subgraph_goes_on_where_it_failed(door: str) -> None:
 
     assert invoke(door, graph, {})["log"] == ["paid", "done"]
     assert ran == ["pay", "flaky", "flaky"]
+
+
+@both_doors
+def test_a_step_that_is_tried_again_inside_writes_once(door: str) -> None:
+    fails = [True]
+
+    def path(state: Inner) -> str:
+        if fails:
+            fails.pop()
+            raise ConnectionError("down")
+        return END
+
+    inner = StateGraph(Inner).add_node("a", lambda state: {"log": ["a"]}).add_edge(START, "a")
+    builder = StateGraph(Outer).add_edge(START, "inner")
+    retry = RetryPolicy(initial_interval=0.001)
+    builder.add_node("inner", inner.add_conditional_edges("a", path).compile(), retry_policy=retry)
+    assert invoke(door, builder.compile(), {"log": []})["log"] == ["a"]
+
+
+@both_doors
+def test_a_step_that_could_not_be_kept_inside_is_kept_whole_the_next_time(door: str) -> None:
+    fails = [True]
+
+    class Shaky(MemorySaver):
+        def put(self, row: CheckpointRow, *args: Any, **options: Any) -> None:
+            if row.namespace and row.number == 3 and fails:
+                fails.pop()
+                raise ConnectionError("down")
+            super().put(row, *args, **options)
+
+    def ask(state: Inner) -> dict[str, Any]:
+        return {"log": [interrupt("?")]}
+
+    inner = inner_of(adds("a"), adds("b"), adds("c"), ask)
+    builder = StateGraph(Outer).add_node("inner", inner, retry_policy=RetryPolicy(initial_interval=0.001))
+    graph = builder.add_edge(START, "inner").compile(Shaky())
+    config: RunConfig = {"configurable": {"thread_id": "t"}}
+    given: list[Any] = [{"log": []}, Command(resume="d")]
+    results = [graph.invoke(g, config) if door == "sync" else asyncio.run(graph.ainvoke(g, config)) for g in given]
+    assert results[-1]["log"] == ["a", "b", "c", "d"]
+    assert fails == []

@@ -207,6 +207,28 @@ def test_states_of_every_kind_come_back_as_they_were(saver: Checkpointer) -> Non
     assert graph.get_state(other).values == Model(order=order, done={"y"})
 
 
+def with_total(order: Order, total: int) -> Order:
+    order.total = total
+    return order
+
+
+class Changed(TypedDict):
+    plan: Plan
+    order: Annotated[Order, with_total]
+
+
+def test_what_is_changed_in_place_and_written_is_stored_as_it_was_then(saver: Checkpointer) -> None:
+    def change(state: Changed) -> dict[str, Any]:
+        state["plan"].steps.append("y")
+        return {"plan": state["plan"], "order": 2 * state["order"].total}
+
+    builder = StateGraph(Changed).add_sequence([("a", change), ("b", change)]).add_edge(START, "a")
+    graph = builder.compile(saver)
+    graph.invoke({"plan": Plan(steps=["x"]), "order": Order(plan=Plan(steps=[]), total=1)}, CONFIG)
+    seen = [(each.values["plan"].steps, each.values["order"].total) for each in graph.get_state_history(CONFIG)]
+    assert seen == [(["x", "y", "y"], 4), (["x", "y"], 2), (["x"], 1)]
+
+
 class Stranger:
     pass
 
