@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 
 from surehand.checkpoints.codec import Codec
 from surehand.control import Command, current_runtime, is_command
-from surehand.errors import CheckpointError, InputError, InterruptError
+from surehand.errors import InputError, InterruptError
 from surehand.graph.engine import Run, beginning, begun_with
 from surehand.graph.kept import Keeping, Kept
 from surehand.graph.plan import Plan
@@ -87,16 +87,9 @@ def _check_fresh(given: object) -> None:
 
 async def _standing(plan: Plan, settings: Settings, recorder: Recorder, *, is_here: bool) -> Kept | None:
     """The checkpoint to begin from, with the recorder standing on it; None for a new thread."""
-    kept = await recorder.load(plan, settings.checkpoint_id, is_here=is_here)
+    kept = await recorder.load_named(plan, settings.checkpoint_id, is_here=is_here)
     if kept is None:
-        if settings.checkpoint_id is None:
-            return None
-        raise CheckpointError(
-            problem="there is no such checkpoint",
-            remedy="Take an id from get_state_history.",
-            thread_id=recorder.keeping.thread_id,
-            where=f"checkpoint {settings.checkpoint_id!r}",
-        )
+        return None
     newest = kept.row if settings.checkpoint_id is None else await recorder.newest(is_here=is_here)
     recorder.stand_on(kept, newest)
     return kept

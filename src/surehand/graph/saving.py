@@ -15,6 +15,7 @@ from typing import Any
 from surehand.checkpoints import ChannelRow, CheckpointRow, WriteRow
 from surehand.checkpoints.codec import Track
 from surehand.control import Command
+from surehand.errors import CheckpointError
 from surehand.graph.channels import Write
 from surehand.graph.kept import ANSWER, EXPIRING, QUESTIONS, RUN, UPDATE, WRITES, Keeping, Kept, Source, read_kept
 from surehand.graph.plan import Plan
@@ -77,6 +78,22 @@ class Recorder:
         else:
             loaded = await saver.aload(thread, self.namespace, checkpoint_id)
         return None if loaded is None else read_kept(self.keeping, plan, loaded)
+
+    async def load_named(self, plan: Plan, checkpoint_id: str | None, *, is_here: bool) -> Kept | None:
+        """The checkpoint that a configuration names, or the newest where it names none; None for a new thread.
+
+        Raises:
+            CheckpointError: There is none of that name, or it cannot be read.
+        """
+        kept = await self.load(plan, checkpoint_id, is_here=is_here)
+        if kept is None and checkpoint_id is not None:
+            raise CheckpointError(
+                problem="there is no such checkpoint",
+                remedy="Take an id from get_state_history.",
+                thread_id=self.keeping.thread_id,
+                where=f"checkpoint {checkpoint_id!r}",
+            )
+        return kept
 
     async def newest(self, *, is_here: bool) -> CheckpointRow | None:
         """The newest checkpoint there is, whoever wrote it."""

@@ -58,9 +58,13 @@ class StateSnapshot(NamedTuple):
 
 
 async def look(plan: Plan, settings: Settings, keeping: Keeping, *, is_here: bool) -> StateSnapshot:
-    """The thread's newest checkpoint, or the one that the configuration names; an empty one for a new thread."""
+    """The thread's newest checkpoint, or the one that the configuration names; an empty one for a new thread.
+
+    Raises:
+        CheckpointError: There is none of that name, or it cannot be read.
+    """
     recorder = Recorder(keeping)
-    kept = await recorder.load(plan, settings.checkpoint_id, is_here=is_here)
+    kept = await recorder.load_named(plan, settings.checkpoint_id, is_here=is_here)
     return _empty(plan, settings) if kept is None else _seen(plan, kept)
 
 
@@ -90,10 +94,11 @@ async def change(plan: Plan, settings: Settings, keeping: Keeping, values: objec
 
     Raises:
         InputError: The node is unknown or cannot be told, or the update is none.
+        CheckpointError: There is no checkpoint of the name that the configuration gives.
         CheckpointConflict: A run has gone on with the thread.
     """
     recorder = Recorder(keeping)
-    kept = await recorder.load(plan, settings.checkpoint_id, is_here=False)
+    kept = await recorder.load_named(plan, settings.checkpoint_id, is_here=False)
     before = Snapshot(step=-1, values=plan.state.initial(), tasks=()) if kept is None else kept.snapshot
     if kept is not None:
         recorder.stand_on(kept, await recorder.newest(is_here=False))

@@ -70,6 +70,17 @@ def test_a_thread_that_never_ran_has_no_state(saver: Checkpointer) -> None:
     assert (seen.values, seen.next, seen.created_at, seen.parent_config) == ({}, (), None, None)
 
 
+def test_a_checkpoint_that_is_not_there_is_neither_shown_nor_changed(saver: Checkpointer) -> None:
+    graph = chain(saver, "a")
+    graph.invoke({"log": ["1"]}, CONFIG)
+    nowhere: RunConfig = {"configurable": {"thread_id": "t", "checkpoint_id": "nope"}}
+    with pytest.raises(CheckpointError, match="checkpoint 'nope': there is no such checkpoint"):
+        graph.get_state(nowhere)
+    with pytest.raises(CheckpointError, match="checkpoint 'nope': there is no such checkpoint"):
+        graph.update_state(nowhere, {"log": ["2"]}, as_node="a")
+    assert len(list(graph.get_state_history(CONFIG))) == 2
+
+
 def test_a_history_begins_with_the_newest(saver: Checkpointer) -> None:
     graph = chain(saver, "a", "b")
     graph.invoke({"log": ["1"]}, CONFIG)
