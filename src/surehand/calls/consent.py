@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -43,7 +44,7 @@ _MAX_EDIT: Final = 2_000
 async def authorise(call: Call) -> Call:
     """Ask for the approval a call needs; where nobody can be asked, the call is denied."""
     try:
-        is_needed = _needs_approval(call)
+        is_needed = _needs_approval(call) or _was_decided(call)
     except Exception as error:  # noqa: BLE001 - the host's own rule failed: the call must not run
         return _undecided(call, error)
     return await consent(call) if is_needed else call
@@ -52,6 +53,14 @@ async def authorise(call: Call) -> Call:
 def _needs_approval(call: Call) -> bool:
     rule = call.tool.options.requires_approval if call.tool else False
     return bool(rule(Arguments(call.values))) if callable(rule) else bool(rule)
+
+
+def _was_decided(call: Call) -> bool:
+    """Whether somebody was asked about the call and has decided, though by now it would not be asked about."""
+    scope = current_scope()
+    if call.tool is None or scope is None or not scope.has_answers or call.turn.host.approve is not None:
+        return False
+    return _place_of(scope, _about(call, call.tool, None)).is_answered("approval")
 
 
 def can_be_asked(call: Call) -> bool:
@@ -118,22 +127,29 @@ async def _asked_here(call: Call, approve: Approve, *, is_new: bool) -> Decision
 
 def _asked_for(call: Call, tool: RegisteredTool, scope: InterruptScope, wanted: ApprovalRequired | None) -> Any:
     """The answer of whoever resumes the run."""
-    shown = typed(call, tool).wire
-    value: dict[str, Any] = {
+    about = _about(call, tool, wanted)
+    know(tool.edits.digest, tool.edits)
+    timeout = tool.options.approval_timeout
+    expires_in = timeout if isinstance(timeout, float | int) else None
+    return _place_of(scope, about).ask(about, key="approval", expires_in=expires_in, kind="approval")
+
+
+def _about(call: Call, tool: RegisteredTool, wanted: ApprovalRequired | None) -> dict[str, Any]:
+    """What whoever decides is shown."""
+    about: dict[str, Any] = {
         "tool": call.name,
         "description": tool.spec.description,
-        "arguments": shown,
+        "arguments": typed(call, tool).wire,
         "call_id": call.id,
         "decisions": list(APPROVAL_DECISIONS),
         "schema": tool.edits.digest,
     }
-    if wanted is not None:
-        value |= {"reason": wanted.reason, "metadata": wanted.metadata}
-    know(tool.edits.digest, tool.edits)
-    timeout = tool.options.approval_timeout
-    place = scope.within("approval", digest_of([shown, tool.edits.digest, value.get("reason"), value.get("metadata")]))
-    expires_in = timeout if isinstance(timeout, float | int) else None
-    return place.ask(value, key="approval", expires_in=expires_in, kind="approval")
+    return about if wanted is None else about | {"reason": wanted.reason, "metadata": wanted.metadata}
+
+
+def _place_of(scope: InterruptScope, about: Mapping[str, Any]) -> InterruptScope:
+    shown = [about["arguments"], about["schema"], about.get("reason"), about.get("metadata")]
+    return scope.within("approval", digest_of(shown))
 
 
 def _decided(call: Call, tool: RegisteredTool, decision: Decision) -> Call:

@@ -136,6 +136,15 @@ class InterruptScope:
             self._entered[path] += 1
         return self.within(*path, str(number), tool=tool)
 
+    @property
+    def has_answers(self) -> bool:
+        """Whether the run has any answer, to whichever question."""
+        return bool(self._questions.answers)
+
+    def is_answered(self, key: str) -> bool:
+        """Whether the question of this place that has a key was asked before, and is answered."""
+        return self._id_of(_keyed(key)) in self._questions.answers
+
     def ask(
         self,
         value: Any,
@@ -173,7 +182,7 @@ class InterruptScope:
         """
         with self._lock:
             number, self._count = self._count, self._count + (key is None)
-        id = self._id_of(str(number) if key is None else f"key:{key}")
+        id = self._id_of(str(number) if key is None else _keyed(key))
         now = self._questions.now()
         fresh = Interrupt(
             id=id,
@@ -206,6 +215,10 @@ class InterruptScope:
     def _id_of(self, last: str) -> str:
         text = "\x1f".join([*self._path, last])
         return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:32]
+
+
+def _keyed(key: str) -> str:
+    return f"key:{key}"
 
 
 _scope: ContextVar[InterruptScope | None] = ContextVar("surehand_interrupts", default=None)

@@ -249,6 +249,20 @@ def test_each_of_several_approvals_is_that_of_its_call() -> None:
     assert RAN == [(5, "Ann")]
 
 
+@pytest.mark.parametrize(("answer", "ran"), [("reject", []), ({"type": "edit", "args": {"amount": 1}}, [(1, "Ann")])])
+def test_what_somebody_decided_counts_where_by_now_nobody_would_be_asked(answer: Any, ran: list[Any]) -> None:
+    asks = [True]
+
+    def rule(_: Any) -> bool:
+        return bool(asks)
+
+    graph = kept(pay.with_config(requires_approval=rule))
+    graph.invoke(turn_of(PAY), THREAD)
+    asks.clear()
+    graph.invoke(Command(resume=answer), THREAD)
+    assert ran == RAN
+
+
 # Expiry
 
 
