@@ -24,7 +24,7 @@ def is_a(value: object, kind: type[T]) -> TypeGuard[T]:
 
 def is_object(value: object) -> TypeGuard[Mapping[str, Any]]:
     """Whether the value is a mapping."""
-    # A dict is nearly always what comes, and to ask the abstract class costs several times as much.
+    # The very class is what nearly always comes, here and for lists, and costs a fraction of what others do.
     return type(value) is dict or _is_instance(value, Mapping)
 
 
@@ -40,7 +40,7 @@ def _is_instance(value: object, kind: type) -> bool:
 
 def is_array(value: object) -> TypeGuard[list[Any]]:
     """Whether the value is a list."""
-    return _is_instance(value, list)
+    return type(value) is list or _is_instance(value, list)  # pyright: ignore[reportUnknownArgumentType] - any value
 
 
 def is_pair(value: object) -> TypeGuard[tuple[Any, Any]]:

@@ -22,7 +22,7 @@ from surehand.concurrency import is_cancelled_from_outside, run_in_thread, run_s
 from surehand.errors import ToolDefinitionError, shown
 from surehand.interrupts import DOUBT_DECISIONS, current_scope, read_decision
 from surehand.shapes import is_a
-from surehand.spec import DidNotHappen, DoubtfulCall, Happened
+from surehand.spec import DidNotHappen, DoubtfulCall, Happened, Reconciled
 
 __all__ = ["Verdict", "find_out"]
 
@@ -54,7 +54,7 @@ async def find_out(call: Call, tool: RegisteredTool, known: Recalled) -> Verdict
     return words if told is None else told
 
 
-async def _reconciled(call: Call, tool: RegisteredTool, known: Recalled) -> Happened | DidNotHappen | None:
+async def _reconciled(call: Call, tool: RegisteredTool, known: Recalled) -> Reconciled:
     """What the tool's own function says; None where it cannot tell, fails, or takes too long."""
     ask = partial(_asked, call, tool, known)
     try:
@@ -70,7 +70,7 @@ async def _reconciled(call: Call, tool: RegisteredTool, known: Recalled) -> Happ
     return None
 
 
-def _read(found: Any, tool: RegisteredTool) -> Happened | DidNotHappen | None:
+def _read(found: Any, tool: RegisteredTool) -> Reconciled:
     if found is None or is_a(found, Happened) or is_a(found, DidNotHappen):
         return found
     if found is DidNotHappen:  # the class says as much as an instance
@@ -101,7 +101,7 @@ async def _asked(call: Call, tool: RegisteredTool, known: Recalled) -> Any:
         return await found if inspect.isawaitable(found) else found
 
 
-def _told_by_human(call: Call, tool: RegisteredTool, known: Recalled) -> Happened | DidNotHappen | None:
+def _told_by_human(call: Call, tool: RegisteredTool, known: Recalled) -> Reconciled:
     """What whoever resumes the run decides; None where nobody can be asked, and where he gives up."""
     scope = current_scope()
     if scope is None:

@@ -14,7 +14,7 @@ Every other step goes through ``run_sync``. What would change our minds: an even
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -128,7 +128,7 @@ class Run:
         """The state that was reached, as the host sees it."""
         return self._plan.state.view(self.snapshot.values)
 
-    async def step(self) -> Step:
+    def step(self) -> Coroutine[Any, Any, Step]:
         """Run the next tasks together and go on to what follows.
 
         Raises:
@@ -140,7 +140,7 @@ class Run:
             StoreError: The run could not be kept.
             Exception: What a node raised, the same object.
         """
-        return await self._step(is_here=False)
+        return self._step(is_here=False)
 
     def step_here(self) -> Step:
         """``step`` for synchronous callers: in this thread without a loop where that can be, else through the door."""
@@ -160,10 +160,10 @@ class Run:
         if before.step - self._first >= limit:  # asked before the step, so that what was reached is a whole state
             raise GraphRecursionError(limit=limit, state=self.result)
         done = await self._execute(before, is_here=is_here)
-        asked = [part for part in done if isinstance(part, Interrupted)]
-        if asked:
-            return self._waiting(before, [question for part in asked for question in part.interrupts])
         updates = [part for part in done if isinstance(part, Update)]
+        if len(updates) < len(done):
+            asked = [part for part in done if isinstance(part, Interrupted)]
+            return self._waiting(before, [question for part in asked for question in part.interrupts])
         self.snapshot = after = await self._moved(before, updates, is_here=is_here)
         self._inner, self._known = {}, {}
         self._is_paused = self._recorder is not None and not self._asks_around and self._pauses_at(after)
@@ -172,21 +172,17 @@ class Run:
     async def _moved(self, before: Snapshot, updates: Sequence[Update], *, is_here: bool) -> Snapshot:
         """Where the run goes on, kept; where that fails, nothing was written, for the step may be tried again."""
         writes, for_parent = self.writes, self.for_parent
+        after: Snapshot | None = None
         try:
-            after = await self._followed(before, updates, is_here=is_here)
+            after = await self._follow(before, updates, is_here=is_here)
             if self._recorder is not None:
                 await self._keep(self._recorder, before, updates, after, is_here=is_here)
         except BaseException:
             self.writes, self.for_parent = writes, for_parent
+            if after is None:
+                await self._keep_alone(before, updates, is_here=is_here)
             raise
         return after
-
-    async def _followed(self, before: Snapshot, updates: Sequence[Update], *, is_here: bool) -> Snapshot:
-        try:
-            return await self._follow(before, updates, is_here=is_here)
-        except BaseException:
-            await self._keep_alone(before, updates, is_here=is_here)
-            raise
 
     def _waiting(self, before: Snapshot, questions: Sequence[Interrupt]) -> Step:
         if self._recorder is None or self._asks_around:  # whoever is around this graph keeps the questions
@@ -231,15 +227,18 @@ class Run:
 
     async def _execute(self, before: Snapshot, *, is_here: bool) -> list[Update | Interrupted]:
         """What the tasks asked for, of the graph or of somebody, in their order."""
-        positions = [position for position, task in enumerate(before.tasks) if task is not ENTRY]
-        left = [position for position in positions if position not in self._known]
+        known = self._known
+        left = [position for position, task in enumerate(before.tasks) if task is not ENTRY and position not in known]
+        done: list[Update | Interrupted] = []
         if is_here:
             done = [await self._task(before, position, is_here=True) for position in left]
-        else:
+        elif left:
             jobs = [self._job(before, position) for position in left]
             done = await run_together(jobs, limit=self._settings.max_concurrency)
-        by_position = {**self._known, **dict(zip(left, done, strict=True))}
-        return [by_position[position] for position in positions]
+        if not known:
+            return done
+        by_position = {**known, **dict(zip(left, done, strict=True))}
+        return [by_position[position] for position in range(len(before.tasks)) if position in by_position]
 
     def _job(self, before: Snapshot, position: int) -> Job[Update | Interrupted]:
         node = self._plan.nodes[before.tasks[position].node]
