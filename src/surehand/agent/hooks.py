@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import partial
-from typing import Any, Final, Literal, TypeAlias, TypeGuard, TypeVar
+from typing import Any, Final, Literal, TypeAlias, TypeGuard, TypeVar, get_args
 
 from surehand.agent.middleware import AgentMiddleware
 from surehand.callables import is_async_callable
@@ -31,6 +32,10 @@ NODE_HOOKS: Final[tuple[HookName, ...]] = ("before_agent", "before_model", "afte
 """The hooks that are steps of the graph."""
 _INSIDE_OUT: Final[frozenset[HookName]] = frozenset({"after_model", "after_agent"})
 """The hooks of which the outermost middleware's is the last."""
+_WRITTEN_AS: Final = (*get_args(HookName), *(f"a{name}" for name in get_args(HookName)))
+"""The names of methods that are run, the asynchronous twins included."""
+_MISSPELT: Final = 0.9
+"""How like a hook's a name is that was meant to be one: a letter or two apart, and not ``before_tools``."""
 _OF_AGENTS: Final = (*NODE_HOOKS, "wrap_model_call")
 
 
@@ -95,7 +100,7 @@ def read_stack(given: Any) -> Stack:
     """What a host gave an agent as ``middleware=``: agent middlewares and such of calls, mixed.
 
     Raises:
-        OptionError: Something among it is no middleware, a hook cannot be called, or two have one name.
+        OptionError: Something among it is no middleware, a hook is misspelt or cannot be called, or two have one name.
         ToolDefinitionError: A middleware brings along what is no tool.
     """
     if isinstance(given, str | Mapping) or not hasattr(given, "__iter__"):
@@ -103,6 +108,8 @@ def read_stack(given: Any) -> Stack:
     items: tuple[Any, ...] = tuple(given)
     ours = [item for item in items if _is_of_agents(item)]
     _check_names(ours)
+    for item in ours:
+        _check_spelling(item)
     around_calls = [around for item in items for around in _around_calls(item)]
     as_middleware(around_calls)  # refused here, also where there is no node to refuse it
     return Stack(
@@ -130,6 +137,19 @@ def _check_names(middlewares: list[AgentMiddleware[Any]]) -> None:
                 remedy="Leave one of the two out, or give it a name of its own.",
             )
         names.add(name)
+
+
+def _check_spelling(middleware: AgentMiddleware[Any]) -> None:
+    """Refuse a method that nobody would ever call, as its name is nearly a hook's."""
+    for name in sorted(set(dir(type(middleware))) - set(dir(AgentMiddleware)) - set(_WRITTEN_AS)):
+        meant = get_close_matches(name, _WRITTEN_AS, n=1, cutoff=_MISSPELT)
+        if meant and not name.startswith(("_", *(f"{hook}_" for hook in _WRITTEN_AS))):
+            raise OptionError(
+                option="middleware",
+                value=middleware,
+                expected=f"hooks under their own names, and {name!r} is none",
+                remedy=f"Did you mean {meant[0]!r}? A method that is no hook needs a name less like one.",
+            )
 
 
 def _in_order(name: HookName, middlewares: list[AgentMiddleware[Any]]) -> tuple[Hook, ...]:

@@ -142,6 +142,31 @@ def test_what_is_no_middleware_is_refused(given: Any, message: str) -> None:
         create_agent(ScriptedModel([]), middleware=given)
 
 
+def _nothing(self: Any, state: Any, runtime: Any) -> None:
+    """Do nothing."""
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("befor_model", "before_model"),
+        ("after_models", "after_model"),
+        ("abefore_agnt", "abefore_agent"),
+        ("wrap_toolcall", "wrap_tool_call"),
+    ],
+)
+def test_a_hook_that_is_misspelt_is_refused(name: str, meant: str) -> None:
+    misspelt: Any = type("Mine", (AgentMiddleware,), {name: _nothing})
+    with pytest.raises(OptionError, match=rf"{name!r} is none\. Did you mean {meant!r}\?"):
+        create_agent(ScriptedModel([]), middleware=[misspelt()])
+
+
+@pytest.mark.parametrize("name", ["before_tools", "_before_modell", "before_model_of_the_day", "model", "reset"])
+def test_a_method_that_is_no_hook_is_left_alone(name: str) -> None:
+    other: Any = type("Mine", (AgentMiddleware,), {name: _nothing})
+    assert create_agent(ScriptedModel(["ok"]), middleware=[other()]).invoke("hi")["messages"][-1].text == "ok"
+
+
 # Tools
 
 
