@@ -267,7 +267,8 @@ class _BackgroundLoop:
         asyncio.set_event_loop(self.loop)
         while not self._is_stopped():  # taken up again for the next call
             pass
-        self.loop.run_until_complete(self.loop.shutdown_asyncgens())
+        with contextlib.suppress(RuntimeError):  # stopped a second time: by the end of its thread, and of the program
+            self.loop.run_until_complete(self.loop.shutdown_asyncgens())
         self.loop.close()
 
     def _is_stopped(self) -> bool:

@@ -670,6 +670,7 @@ def test_a_command_that_cannot_be_read_costs_the_turn_no_answer(update: Any) -> 
 
 
 def test_a_fatal_exception_ends_the_turn_only_when_all_its_calls_have_ended() -> None:
+    begun: list[str] = []
     ended: list[str] = []
 
     class Fatal(Exception):
@@ -678,12 +679,14 @@ def test_a_fatal_exception_ends_the_turn_only_when_all_its_calls_have_ended() ->
     @tool
     async def deadly() -> str:
         """End the turn."""
-        await asyncio.sleep(0.02)
+        while len(begun) < 199:
+            await asyncio.sleep(0.001)
         raise Fatal
 
     @tool
     async def tidy() -> str:
         """Take a moment to clean up."""
+        begun.append("tidy")
         try:
             await asyncio.Event().wait()
         finally:

@@ -409,3 +409,13 @@ async def _one() -> int:
 
 def _call(name: str) -> AIMessage:
     return AIMessage(tool_calls=[{"id": "c", "name": name, "args": {}}])
+
+
+def test_a_background_loop_that_is_stopped_twice_ends_quietly(capfd: pytest.CaptureFixture[str]) -> None:
+    with borrowed_loop() as loan:
+        background = loan._background  # noqa: SLF001 - what stops it is private
+        loan.run(_value)
+        background.loop.call_soon_threadsafe(lambda: (background.stop(), background.stop()))
+        background.join(5)
+    assert capfd.readouterr().err == ""
+    assert background.loop.is_closed()

@@ -45,7 +45,7 @@ def test_value_that_holds_itself_ends_somewhere() -> None:
     itself: list[Any] = []
     itself.append(itself)
 
-    assert json.dumps(wire.clean({"a": itself})).startswith('{"a": [[[')
+    assert json.dumps(wire.clean({"a": itself})).startswith('{"a": [')
 
 
 @pytest.mark.parametrize(
