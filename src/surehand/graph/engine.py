@@ -271,8 +271,8 @@ class Run:
         else:
             await drive(inner)
         state = self._plan.state
-        update = Update(node=node.name)
-        update.writes += writes_of_subgraph(node.name, state, inner.plan.state, inner.writes, inner.snapshot.values)
+        writes = writes_of_subgraph(node.name, state, inner.plan.state, inner.writes, inner.snapshot.values)
+        update = Update(node=node.name, writes=writes, targets=[], for_parent=[])
         for command in inner.for_parent:
             asked = read_update(node.name, command, seen=None, values=before.values, state=state)
             update.writes += asked.writes

@@ -48,8 +48,8 @@ def read_settings(
         outlet=outlet,
         recursion_limit=count_or_none("recursion_limit", limit),
         max_concurrency=count_or_none("max_concurrency", width),
-        keeping=None if keeper is None else keeper.keeping(_named("thread_id", places)),
-        checkpoint_id=None if places.get("checkpoint_id") is None else _named("checkpoint_id", places),
+        keeping=None if keeper is None else keeper.keeping(_thread_id(places)),
+        checkpoint_id=_checkpoint_id(places),
     )
 
 
@@ -66,21 +66,33 @@ class Keeper:
         return Keeping(saver=self.saver, thread_id=thread_id, codec=self.codec, questions=questions)
 
 
-def _named(name: str, places: Mapping[str, Any]) -> str:
-    """A name in the configuration; numbers and UUIDs are names too.
-
-    Raises:
-        OptionError: There is none.
-    """
-    value = places.get(name)
-    if value is None or isinstance(value, bool | bytes) or not str(value).strip():
+def _thread_id(places: Mapping[str, Any]) -> str:
+    value = places.get("thread_id")
+    if not _is_name(value):
         raise OptionError(
-            option=name,
+            option="thread_id",
             value=value,
             expected="the name of a thread, as the graph has a checkpointer",
             remedy="Pass config={'configurable': {'thread_id': 'some-name'}}.",
         )
     return str(value)
+
+
+def _checkpoint_id(places: Mapping[str, Any]) -> str | None:
+    value = places.get("checkpoint_id")
+    if value is not None and not _is_name(value):
+        raise OptionError(
+            option="checkpoint_id",
+            value=value,
+            expected="the id of a checkpoint, or None for the newest",
+            remedy="Take a config from get_state or get_state_history.",
+        )
+    return None if value is None else str(value)
+
+
+def _is_name(value: object) -> bool:
+    """Whether it names something; numbers and UUIDs are names too."""
+    return value is not None and not isinstance(value, bool | bytes) and bool(str(value).strip())
 
 
 def _entries_of(config: object) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, cast
 
 from surehand.control import Command, Send, is_command
@@ -19,10 +19,10 @@ class Update:
     """What one run of one node asks of the graph."""
 
     node: str
-    writes: list[Write] = field(default_factory=list[Write])
-    targets: list[Any] = field(default_factory=list[Any])
+    writes: list[Write]
+    targets: list[Any]
     """Where to go on besides the static edges; not yet checked."""
-    for_parent: list[Command] = field(default_factory=list[Command])
+    for_parent: list[Command]
     """Commands for the graph around this one, addressed to it."""
 
 
@@ -39,7 +39,7 @@ def read_update(node: str, returned: object, *, seen: object, values: Values, st
     Raises:
         NodeError: It is nothing of the kind.
     """
-    update = Update(node=node)
+    update = Update(node=node, writes=[], targets=[], for_parent=[])
     for part in _parts(returned):
         if is_command(part):
             _take_command(update, part, seen=seen, values=values, state=state)

@@ -93,6 +93,13 @@ def test_a_graph_with_a_checkpointer_needs_a_thread(saver: Checkpointer) -> None
             graph.invoke({"log": []}, config)
 
 
+@pytest.mark.parametrize("id", ["", "  ", True, b"1"])
+def test_what_names_no_checkpoint_is_refused_as_such(id: Any, saver: Checkpointer) -> None:
+    graph = chain(saver, a=lambda state: {"log": ["a"]})
+    with pytest.raises(OptionError, match=r"checkpoint_id=.*: expected the id of a checkpoint, or None"):
+        graph.invoke({"log": []}, {"configurable": {"thread_id": "t", "checkpoint_id": id}})
+
+
 def test_numbers_are_names_of_threads_too(saver: Checkpointer) -> None:
     graph = chain(saver, a=lambda state: {"log": ["a"]})
     graph.invoke({"log": []}, {"configurable": {"thread_id": 7}})
