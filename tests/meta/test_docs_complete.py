@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import ast
 import importlib
+import inspect
 import pkgutil
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import surehand
+from surehand import (
+    CachePolicy,
+    Checkpointer,
+    CompiledGraph,
+    PostgresSaver,
+    SqliteSaver,
+    StateGraph,
+    interrupt,
+)
+from surehand.agent import ProviderStrategy, ToolStrategy
 from surehand.errors import SurehandError
 from surehand.events import Event
 from surehand.outcomes import FailureKind
@@ -101,6 +113,30 @@ def test_every_public_name_is_in_the_reference() -> None:
     pages = "\n".join((DOCS / name).read_text(encoding="utf-8") for name in ("reference/index.md", "errors.md"))
 
     assert [name for name in surehand.__all__ if not re.search(rf"`{re.escape(name)}\b", pages)] == []
+
+
+OPTIONS: dict[str, tuple[Callable[..., Any], set[str]]] = {
+    "add_node": (StateGraph.add_node, {"self", "node", "action", "retry_policy", "cache_policy"}),
+    "compile": (StateGraph.compile, {"self"}),
+    "stream": (CompiledGraph.stream, {"self", "input", "config"}),
+    "CachePolicy": (CachePolicy, set()),
+    "SqliteSaver": (SqliteSaver, set()),
+    "PostgresSaver": (PostgresSaver, set()),
+    "prune": (Checkpointer.prune, {"self"}),
+    "interrupt": (interrupt, {"value"}),
+    "ToolStrategy": (ToolStrategy, set()),
+    "ProviderStrategy": (ProviderStrategy, set()),
+}
+"""By the heading on the page: whose options they are, and what is explained elsewhere."""
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options_of_graphs_and_checkpointers_are_those_that_there_are(name: str) -> None:
+    page = (DOCS / "reference/graph-options.md").read_text(encoding="utf-8")
+    taker, elsewhere = OPTIONS[name]
+    listed = re.findall(r"^\| `(\w+)` \|", section(page, f"`{name}`"), re.MULTILINE)
+
+    assert listed == [option for option in inspect.signature(taker).parameters if option not in elsewhere]
 
 
 def test_every_requirement_has_a_row() -> None:
