@@ -413,9 +413,14 @@ def _call(name: str) -> AIMessage:
 
 def test_a_background_loop_that_is_stopped_twice_ends_quietly(capfd: pytest.CaptureFixture[str]) -> None:
     with borrowed_loop() as loan:
-        background = loan._background  # noqa: SLF001 - what stops it is private
+        background = loan._background  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - what stops it is private
         loan.run(_value)
-        background.loop.call_soon_threadsafe(lambda: (background.stop(), background.stop()))
+
+        def stop_twice() -> None:
+            background.stop()
+            background.stop()
+
+        background.loop.call_soon_threadsafe(stop_twice)
         background.join(5)
     assert capfd.readouterr().err == ""
     assert background.loop.is_closed()
