@@ -55,7 +55,8 @@ class Gate(Protocol):
 def paced(running: Awaitable[T], gate: Gate) -> Awaitable[T]:
     """The coroutine, held back at each of its awaits for as long as the gate is full; to be awaited once.
 
-    What it waits for goes on meanwhile.
+    What it waits for goes on meanwhile. A task that is being cancelled is not held back: who would make room may wait
+    for its end.
     """
     return _held_back(running, gate) if inspect.iscoroutine(running) else running
 
@@ -69,11 +70,16 @@ def _held_back(coroutine: Coroutine[Any, Any, T], gate: Gate) -> Generator[Any, 
         except StopIteration as end:
             return cast("T", end.value)
         try:
-            if gate.is_full:
+            if gate.is_full and not _is_being_cancelled():
                 yield from _room(gate, waits_for)
             resume = partial(coroutine.send, (yield waits_for))
         except BaseException as error:  # noqa: BLE001 - whatever is thrown in, a cancellation above all, is for the coroutine
             resume = partial(coroutine.throw, error)
+
+
+def _is_being_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _room(gate: Gate, waits_for: object) -> Generator[Any, Any, None]:

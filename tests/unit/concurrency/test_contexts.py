@@ -234,6 +234,27 @@ def test_a_cancellation_reaches_a_coroutine_that_is_held_back_and_what_it_waits_
     assert ended == (["inner", "work"] if waits == "for a task" else ["work"])
 
 
+def test_what_a_cancelled_coroutine_waits_for_at_its_end_is_not_held_back() -> None:
+    ended: list[str] = []
+
+    async def work() -> None:
+        try:
+            await asyncio.sleep(30)
+        finally:
+            await asyncio.sleep(0)
+            ended.append("work")
+
+    async def main() -> bool:
+        task = asyncio.ensure_future(paced(work(), Gate()))
+        await asyncio.sleep(0.01)
+        task.cancel()
+        await asyncio.wait([task], timeout=5)
+        return task.cancelled()
+
+    assert asyncio.run(main())
+    assert ended == ["work"]
+
+
 def test_timeouts_strike_in_a_coroutine_that_is_held_back() -> None:
     async def work() -> str:
         try:

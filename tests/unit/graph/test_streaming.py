@@ -773,6 +773,24 @@ def test_a_sync_stream_may_be_read_inside_a_running_loop() -> None:
     assert [text for _, text in said(asyncio.run(main()))] == ["a", "b"]
 
 
+def test_a_program_ends_that_leaves_a_stream_in_the_middle() -> None:
+    @tool
+    async def much() -> None:
+        """Emit more than there is room for."""
+        for item in range(3 * STREAM_BUFFER):
+            emit(item)
+            if item % (STREAM_BUFFER // 2) == 0:
+                await asyncio.sleep(0)
+
+    reply = AIMessage(tool_calls=[{"id": "c1", "name": "much", "args": {}}])
+    stream = create_agent(ScriptedModel([reply]), [much]).astream("hi", stream_mode="custom")
+
+    async def main() -> Any:
+        return await anext(stream)
+
+    assert asyncio.run(main()) == 0
+
+
 def test_a_node_that_blocks_its_loop_with_an_inner_graph_does_not_wait_for_ever() -> None:
     def loud(state: State) -> None:
         for number in range(2 * STREAM_BUFFER):
