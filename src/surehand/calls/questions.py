@@ -13,6 +13,7 @@ from typing import Final
 from surehand.calls.call import Call
 from surehand.calls.claims import WorkingOn
 from surehand.calls.journal import digest_of
+from surehand.control import current_runtime
 from surehand.interrupts import InterruptScope, current_scope, use_scope
 
 __all__ = ["in_body", "in_call"]
@@ -23,7 +24,18 @@ _HERE: Final = nullcontext()
 def in_call(call: Call) -> AbstractContextManager[object]:
     """Entered while a call runs, its middlewares included: what asks meanwhile asks for this call."""
     scope = current_scope()
-    return _HERE if scope is None else use_scope(_scope_of(call, scope))
+    if scope is None:
+        return _HERE
+    return use_scope(_scope_of(call, scope) if _can_be_found_again(call) else None)
+
+
+def _can_be_found_again(call: Call) -> bool:
+    """Whether an answer would find the call: not in a graph that a node's own code runs and that nobody keeps.
+
+    The run around it would begin that graph anew, and its model would make another call, which asks again.
+    """
+    runtime = current_runtime()
+    return call.turn.is_direct or call.turn.journal is not None or runtime is None or runtime.keeping is not None
 
 
 def _scope_of(call: Call, around: InterruptScope) -> InterruptScope:

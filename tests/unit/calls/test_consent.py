@@ -13,10 +13,12 @@ from support.turns import turn as bare_turn
 from surehand import (
     END,
     START,
+    AIMessage,
     ApprovalRequired,
     Command,
     HumanMessage,
     InterruptError,
+    Message,
     MessagesState,
     ResultCache,
     RetryPolicy,
@@ -27,11 +29,12 @@ from surehand import (
     ToolMessage,
     ToolNode,
     check_answer,
+    create_agent,
     tool,
 )
 from surehand.checkpoints.memory import MemorySaver
 from surehand.events import CallFinished
-from surehand.testing import record_events
+from surehand.testing import FunctionModel, record_events
 
 RAN: list[Any] = []
 
@@ -296,6 +299,25 @@ def test_an_approval_that_has_expired_stays_expired_while_others_are_waited_for(
 
 
 # The host's own function, and nobody
+
+
+def test_an_agent_that_a_node_runs_by_itself_has_nobody_to_ask() -> None:
+    def reply(messages: list[Message]) -> AIMessage:
+        if messages[-1].type == "tool":
+            return AIMessage(messages[-1].text)
+        return AIMessage(tool_calls=[{"id": "c0", "name": "pay", "args": {"amount": 5}}])
+
+    agent = create_agent(FunctionModel(reply), [pay])
+
+    def by_itself(state: MessagesState) -> Any:  # begun anew by each resume, it would make another call that asks
+        return {"messages": agent.invoke({"messages": "Pay."})["messages"][-1:]}
+
+    graph = (
+        StateGraph(MessagesState).add_node("by itself", by_itself).add_edge(START, "by itself").compile(MemorySaver())
+    )
+    result = graph.invoke({"messages": []}, THREAD)
+    assert result["messages"][-1].text.endswith("needs a human's approval, and nobody can be asked here.")
+    assert RAN == []
 
 
 def test_the_host_is_asked_before_whoever_resumes() -> None:
