@@ -6,15 +6,18 @@ import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from contextvars import ContextVar
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from surehand.control import Publisher, current_runtime
+from surehand.errors import InputError
 from surehand.messages.ai import AIMessage, AIMessageChunk
 from surehand.messages.reducer import with_id
 
 __all__ = ["asked", "message_reader", "tell", "telling", "told"]
 
 
+_END: Final = object()
+"""Stands for the end of a stream, which a model cannot give."""
 _is_told: ContextVar[bool] = ContextVar("surehand_is_told", default=False)
 """Whether whatever the running code says is told by whoever asked it: a model may pass on what another one says."""
 
@@ -55,7 +58,8 @@ async def telling(pieces: AsyncIterator[AIMessageChunk], reader: Publisher) -> A
     """The pieces of a reply, each told as it comes; all have one id, which is the reply's."""
     id: str | None = None
     try:
-        while (piece := await _next(pieces)) is not None:
+        while (given := await _next(pieces)) is not _END:
+            piece = _checked(given)
             id = id or piece.id or secrets.token_hex(16)
             heard = piece if piece.id == id else piece._with_id(id)  # pyright: ignore[reportPrivateUsage] # noqa: SLF001 - one family of modules
             reader("messages", heard)
@@ -72,12 +76,23 @@ def tell(message: AIMessage, reader: Publisher) -> AIMessage:
     return known
 
 
-async def _next(pieces: AsyncIterator[AIMessageChunk]) -> AIMessageChunk | None:
+async def _next(pieces: AsyncIterator[object]) -> object:
+    """What the model gives next; _END where that is all."""
     token = _is_told.set(True)
     try:
-        return await anext(pieces, None)
+        return await anext(pieces, _END)
     finally:
         _is_told.reset(token)
+
+
+def _checked(piece: object) -> AIMessageChunk:
+    if isinstance(piece, AIMessageChunk):
+        return piece
+    raise InputError(
+        problem="A model's stream gives what is no piece of a reply",
+        value=piece,
+        remedy="Yield surehand AIMessageChunks from astream.",
+    )
 
 
 async def _close(pieces: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from surehand import AIMessage, AIMessageChunk
+from surehand import AIMessage, AIMessageChunk, InputError
 from surehand.control import Runtime, _runtime  # pyright: ignore[reportPrivateUsage] - what a graph sets
 from surehand.messages import asked, message_reader, tell, telling, told
 
@@ -59,6 +59,12 @@ def test_a_providers_id_is_kept() -> None:
 
 def test_a_reply_without_pieces_is_an_empty_one() -> None:
     assert asyncio.run(told(pieces_of(), Reader())) == AIMessage()
+
+
+@pytest.mark.parametrize("given", [None, "text", AIMessage("whole")])
+def test_what_is_no_piece_of_a_reply_is_an_error_and_no_end(given: Any) -> None:
+    with pytest.raises(InputError, match="A model's stream gives what is no piece of a reply"):
+        asyncio.run(told(pieces_of(AIMessageChunk("a"), given), Reader()))
 
 
 def test_the_pieces_are_closed_when_nobody_wants_more() -> None:
