@@ -170,6 +170,7 @@ def create_agent(
         verdicts=rules,
         clock=clock if node is None else node.clock,
         judges_later=bool(stack.hooks["after_model"]),
+        has_hooks=stack.steps > 0,
     )
     graph = assemble(loop, stack, schema).compile(
         checkpointer,

@@ -113,25 +113,45 @@ class HookNode:
             attach_state(error, state.get("messages", []))
             raise
         is_decided = move.jump is not None or self.settles
-        if not is_decided and (self.hook.name != "after_model" or "messages" not in move.update):
-            return {**move.update, **_on(state)} or None
+        written = {**move.update, **_on(state)}
+        # Before the model, what is left open is seen to in its turn.
+        if not is_decided and (self.hook.name not in _AFTER or "messages" not in move.update):
+            return written or None
         left = _Left.by(move, state)
         self._check(left, move.jump)
-        return await self._decided(state, move, left, config) if is_decided else {**move.update, **_on(state)}
+        if is_decided:
+            return await self._decided(state, move, left, config)
+        return written if self.hook.name == "after_model" else {**written, "messages": self._closed(left, "end")}
 
     def _check(self, left: _Left, jump: str | None) -> None:
-        """Refuse what would run calls that are not there, or whose answers would not stand beside them."""
+        """Refuse what would run calls that are not there, or would not bring each one answer right behind it."""
         if jump == "tools" and not left.calls:
             raise self._refused(
                 "it leads to the tools, but the newest AI message has no call without an answer",
                 "Add an AIMessage with tool_calls, or leave jump_to out.",
             )
+        is_after_model = self.hook.name == "after_model"
+        if is_after_model:
+            self._check_answers(left)
         stranger = next((each for each in left.behind if not isinstance(each, ToolMessage)), None)
-        if left.calls and stranger is not None and jump in (None, "tools"):
+        if left.calls and stranger is not None and (jump == "tools" or (jump is None and is_after_model)):
             raise self._refused(
                 f"it leaves {shown(stranger)} between calls and their answers",
                 "Lead to 'model' or 'end' with it, or answer the calls before it.",
             )
+
+    def _check_answers(self, left: _Left) -> None:
+        """Refuse a second answer to a call of the newest reply, and one to a call that it does not make."""
+        waiting = {call["id"] for call in (left.reply.tool_calls if left.reply is not None else ())}
+        for answer in left.behind:
+            if not isinstance(answer, ToolMessage):
+                continue
+            if answer.tool_call_id not in waiting:
+                raise self._refused(
+                    f"it answers {answer.tool_call_id!r}, which no call of the newest AI message waits for",
+                    "Answer each of its calls once; a message with the id of an answer takes its place.",
+                )
+            waiting.remove(answer.tool_call_id)
 
     async def _decided(self, state: AgentState, move: _Move, left: _Left, config: RunConfig) -> dict[str, Any]:
         """What is written where it is decided how the run goes on."""

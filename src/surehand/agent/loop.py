@@ -21,6 +21,7 @@ from surehand.messages import (
     AIMessage,
     HumanMessage,
     Message,
+    ProblemKind,
     RemoveMessage,
     ToolCall,
     ToolMessage,
@@ -63,6 +64,8 @@ class Loop:
     clock: Clock
     judges_later: bool
     """Whether hooks look at a reply before it is decided what follows from it."""
+    has_hooks: bool
+    """Whether hooks write of the conversation while the run goes on."""
 
     @property
     def models(self) -> BoundModels:
@@ -101,12 +104,15 @@ class Loop:
         """The conversation as it may be sent, and what the state has to take in for it.
 
         A conversation that was loaded, or that goes on after a run was left, may hold calls that nobody answered.
-        During a run that cannot happen.
+        During a run only a hook can leave some.
         """
-        messages = state.get("messages", [])
-        if state.get("model_calls", 0) or not check_transcript(messages):
+        messages, is_under_way = state.get("messages", []), state.get("model_calls", 0) > 0
+        if is_under_way and not (self.has_hooks and _has_open_calls(messages)):
             return messages, []
-        known = [] if self.tools is None else await self.tools.asettle(state, config)
+        if not check_transcript(messages):
+            return messages, []
+        # What a hook took out of a run under way is not to be put back.
+        known = [] if self.tools is None or is_under_way else await self.tools.asettle(state, config)
         mended = [with_id(message) for message in repair_transcript([*messages, *known])]
         return mended, [RemoveMessage(id=REMOVE_ALL_MESSAGES), *mended]
 
@@ -221,6 +227,10 @@ class Loop:
             return cast("list[ToolMessage]", update["messages"]), ()
         first, *commands = cast("list[Command[Any]]", update)  # the messages go first, then what tools ask for
         return first.update["messages"], commands
+
+
+def _has_open_calls(messages: Sequence[Message]) -> bool:
+    return any(problem.kind is ProblemKind.UNANSWERED for problem in check_transcript(messages))
 
 
 def _in_call_order(answers: list[ToolMessage], calls: Sequence[ToolCall]) -> list[ToolMessage]:

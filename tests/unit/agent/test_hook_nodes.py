@@ -405,3 +405,37 @@ def test_a_direct_result_ends_the_run_with_hooks_too() -> None:
 def test_what_the_loop_alone_needs_is_not_in_the_result() -> None:
     result = create_agent(ScriptedModel(["5"]), middleware=[Watcher("x")]).invoke("hi")
     assert result.keys() == {"messages", "end_reason", "seen"}
+
+
+def test_calls_that_a_hook_adds_at_the_end_are_answered() -> None:
+    @after_agent
+    def add_a_call(state: Any, runtime: Any) -> Any:
+        return {"messages": [asking(call(call_id="late"))]}
+
+    result = create_agent(ScriptedModel(["5"]), [add], middleware=[add_a_call]).invoke("hi")
+    assert kinds(result) == ["human", "ai", "ai", "tool"]
+    assert outcomes(result) == ["skipped"]
+    assert result["end_reason"] == "answer"
+
+
+def test_calls_that_a_hook_leaves_open_during_a_run_are_answered_before_the_model_is_asked() -> None:
+    @before_model
+    def add_a_call(state: Any, runtime: Any) -> Any:
+        return {"messages": [asking(call(call_id="late"))]} if kinds(state)[-1] == "tool" else None
+
+    model = ScriptedModel([asking(), "5"])
+    result = create_agent(model, [add], middleware=[add_a_call]).invoke("hi")
+    assert kinds(result) == ["human", "ai", "tool", "ai", "tool", "ai"]
+    assert check_transcript(result["messages"]) == []
+    assert [each.id for each in result["messages"]][:-1] == [each.id for each in model.requests[1]]
+
+
+@pytest.mark.parametrize("call_id", ["c1", "of nobody"])
+def test_an_answer_that_no_call_waits_for_is_an_error(call_id: str) -> None:
+    @after_model
+    def answer(state: Any, runtime: Any) -> Any:
+        return {"messages": [ToolMessage("5", tool_call_id="c1"), ToolMessage("6", tool_call_id=call_id)]}
+
+    agent = create_agent(ScriptedModel([asking()]), [add], middleware=[answer])
+    with pytest.raises(NodeError, match=rf"it answers '{call_id}', which no call of the newest AI message waits for"):
+        agent.invoke("hi")
