@@ -27,13 +27,13 @@ if TYPE_CHECKING:
         Recalled,
         ResultCache,
         ResultShelf,
-        SavedJournal,
         SingleFlight,
         ToolCallMiddleware,
         ToolCallRequest,
         ToolReturn,
         register_renderer,
     )
+    from surehand.calls.saved_journal import SavedJournal
     from surehand.checkpoints import Checkpointer, MemorySaver, SqliteSaver
     from surehand.control import END, START, Command, RunConfig, Runtime, Send, current_runtime
     from surehand.errors import (
@@ -264,9 +264,10 @@ __all__ = [
 _HOMES: Final = {
     "surehand.agent": "AgentMiddleware ModelRequest ModelResponse create_agent",
     "surehand.calls": (
-        "CallJournal CallKey MemoryJournal Passage Reading Recalled ResultCache ResultShelf SavedJournal "
+        "CallJournal CallKey MemoryJournal Passage Reading Recalled ResultCache ResultShelf "
         "SingleFlight ToolCallMiddleware ToolCallRequest ToolReturn register_renderer"
     ),
+    "surehand.calls.saved_journal": "SavedJournal",
     "surehand.checkpoints": "Checkpointer MemorySaver SqliteSaver",
     "surehand.control": "Command END RunConfig Runtime START Send current_runtime",
     "surehand.errors": (

@@ -36,7 +36,6 @@ from surehand.calls.results import (
     without_links,
 )
 from surehand.calls.run import Answers, calls_of, run_alone, run_alone_sync, run_turn, run_turn_sync, settle_turn
-from surehand.calls.saved_journal import SavedJournal
 from surehand.calls.table import RegisteredTool, ToolTable
 from surehand.calls.typed import typed
 
@@ -66,7 +65,6 @@ __all__ = [
     "ResultShelf",
     "RetryBudget",
     "Run",
-    "SavedJournal",
     "SingleFlight",
     "SpentLimit",
     "ToolCallMiddleware",

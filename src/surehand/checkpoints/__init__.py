@@ -1,12 +1,13 @@
 """Where runs are kept between their steps: what is stored, in which form, and by whom."""
 
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
 
-from surehand.checkpoints.memory import MemorySaver
 from surehand.checkpoints.protocol import Checkpointer
 from surehand.checkpoints.records import CallRow, CallState, ChannelRow, CheckpointRow, LoadedCheckpoint, WriteRow
 
 if TYPE_CHECKING:
+    from surehand.checkpoints.memory import MemorySaver
     from surehand.checkpoints.sqlite import SqliteSaver
 
 __all__ = [
@@ -21,10 +22,11 @@ __all__ = [
     "WriteRow",
 ]
 
+_HOME_OF: Final = {"MemorySaver": "surehand.checkpoints.memory", "SqliteSaver": "surehand.checkpoints.sqlite"}
+"""Name -> module: a saver is imported when it is first asked for, so that only its users pay for it."""
+
 
 def __getattr__(name: str) -> Any:
-    if name != "SqliteSaver":
+    if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from surehand.checkpoints.sqlite import SqliteSaver  # noqa: PLC0415 - only its users pay for SQLite
-
-    return SqliteSaver
+    return getattr(import_module(_HOME_OF[name]), name)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from os import urandom
 from typing import Any, Final, cast
 
-from surehand.calls import CallJournal, SavedJournal
+from surehand.calls import CallJournal
 from surehand.control import RunConfig, Runtime, current_runtime
 from surehand.messages import AIMessage, Message
 from surehand.nodes.conversation import Conversation
@@ -58,6 +58,8 @@ class Visit:
         runtime = self.runtime
         if runtime is None or runtime.saver is None:
             return None
+        from surehand.calls.saved_journal import SavedJournal  # noqa: PLC0415 - only kept runs pay for it
+
         return SavedJournal(runtime.saver, runtime.thread_id, runtime.codec)
 
     @property
