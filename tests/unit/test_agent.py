@@ -65,6 +65,14 @@ def test_the_result_holds_the_conversation_and_the_reason() -> None:
     assert result["end_reason"] == "answer"
 
 
+def test_replies_to_which_a_provider_gives_one_id_are_several() -> None:
+    replies = [AIMessage("", tool_calls=[call("c1", a=1, b=1)], id="m"), AIMessage("2", id="m")]
+    result = create_agent(ScriptedModel(replies), [add]).invoke("1 + 1?")
+    assert kinds(result) == ["human", "ai", "tool", "ai"]
+    assert result["messages"][1].id == "m"
+    assert len({message.id for message in result["messages"]}) == 4
+
+
 def test_text_and_lists_are_inputs_too() -> None:
     for given in ("hi", ("user", "hi"), [HumanMessage("hi")], {"messages": "hi"}):
         result = create_agent(ScriptedModel(["hello"])).invoke(given)

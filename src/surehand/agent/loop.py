@@ -88,10 +88,9 @@ class Loop:
             attach_state(error, messages)
             raise
         written = {**response.update, "model_calls": asked}
+        reply = _new_among(messages, response.message)
         if self.judges_later:
-            reply = self._looked_through(response.message, offer)
-            return {**written, "messages": [*update, reply], "end_reason": spent}
-        reply = response.message
+            return {**written, "messages": [*update, self._looked_through(reply, offer)], "end_reason": spent}
         verdict = self.verdicts.on_reply(reply, messages, offer=offer, asked=asked, spent=spent)
         if verdict.reason == "text_call":
             reply = _marked(reply)
@@ -231,6 +230,12 @@ class Loop:
 
 def _has_open_calls(messages: Sequence[Message]) -> bool:
     return any(problem.kind is ProblemKind.UNANSWERED for problem in check_transcript(messages))
+
+
+def _new_among(messages: Sequence[Message], reply: AIMessage) -> AIMessage:
+    """The reply, as a new message: some providers give an id twice, and the state would take it for the old one."""
+    is_known = reply.id is not None and any(message.id == reply.id for message in messages)
+    return reply.replace(id=None) if is_known else reply
 
 
 def _in_call_order(answers: list[ToolMessage], calls: Sequence[ToolCall]) -> list[ToolMessage]:
