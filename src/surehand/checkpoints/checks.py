@@ -18,6 +18,7 @@ __all__ = [
     "already_there",
     "check_call",
     "check_follows",
+    "check_inside",
     "check_names",
     "check_page",
     "check_pruning",
@@ -40,13 +41,19 @@ def check_names(thread_id: str, *others: str | None) -> None:
             _Place(thread_id, "").text("a name", name)
 
 
-def check_put(row: CheckpointRow, changes: Sequence[ChannelRow], after: str | None, drop: Sequence[str]) -> None:
+def check_put(
+    row: CheckpointRow,
+    changes: Sequence[ChannelRow],
+    after: str | None,
+    drop: Sequence[str],
+    inside: tuple[str, str] | None,
+) -> None:
     """Check a checkpoint.
 
     Raises:
         CheckpointError: It, or one of its versions, cannot be stored, or makes no sense.
     """
-    check_names(row.thread_id, row.namespace, after)
+    check_names(row.thread_id, row.namespace, after, *(inside or ()))
     place = _Place(row.thread_id, f"checkpoint {shown(row.id)}")
     place.text("its id", row.id)
     if not row.id or set(row.id) & set("/:"):  # namespaces of what runs inside of its step begin with it
@@ -84,6 +91,21 @@ def check_follows(row: CheckpointRow, *, after: str | None, newest: tuple[str, i
         raise CheckpointConflict(thread_id=row.thread_id, where=f"checkpoint {row.id!r}")
     if row.number != number + 1:
         raise already_there(row, f"its number is {row.number} where {number + 1} is the next")
+
+
+def check_inside(row: CheckpointRow, inside: tuple[str, str], newest: tuple[str, int] | None) -> None:
+    """Check that a step in which a checkpoint was made has not ended.
+
+    Args:
+        row: The checkpoint.
+        inside: The namespace, and the id of the checkpoint that the step begins from.
+        newest: The id and the number of the newest one there; None where there is none.
+
+    Raises:
+        CheckpointConflict: Another one is the newest.
+    """
+    if newest is None or newest[0] != inside[1]:
+        raise CheckpointConflict(thread_id=row.thread_id, where=f"checkpoint {inside[1]!r}")
 
 
 def already_there(

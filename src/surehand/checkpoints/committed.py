@@ -44,8 +44,18 @@ class Statements(ABC, Generic[C]):
         changes: Sequence[ChannelRow],
         after: str | None,
         drop: Sequence[str],
+        inside: tuple[str, str] | None,
     ) -> None:
-        """``Checkpointer.put``."""
+        """``Checkpointer.put``.
+
+        Args:
+            connection: The connection.
+            row: The checkpoint.
+            changes: The versions that it brings.
+            after: The id of the newest one.
+            drop: The namespaces to forget.
+            inside: The namespace and the id of the checkpoint that has to be the newest there.
+        """
 
     @abstractmethod
     def put_writes(
@@ -110,9 +120,10 @@ class CommittedSaver(Checkpointer, Generic[C]):
         *,
         after: str | None,
         drop: Sequence[str] = (),
+        inside: tuple[str, str] | None = None,
     ) -> None:
         """Add a checkpoint; see ``Checkpointer.put``."""
-        self._run(self._putting(row, changes, after, drop))
+        self._run(self._putting(row, changes, after, drop, inside))
 
     async def aput(
         self,
@@ -121,15 +132,22 @@ class CommittedSaver(Checkpointer, Generic[C]):
         *,
         after: str | None,
         drop: Sequence[str] = (),
+        inside: tuple[str, str] | None = None,
     ) -> None:
         """``put``, awaited."""
-        await self._arun(self._putting(row, changes, after, drop))
+        await self._arun(self._putting(row, changes, after, drop, inside))
 
     def _putting(
-        self, row: CheckpointRow, changes: Sequence[ChannelRow], after: str | None, drop: Sequence[str]
+        self,
+        row: CheckpointRow,
+        changes: Sequence[ChannelRow],
+        after: str | None,
+        drop: Sequence[str],
+        inside: tuple[str, str] | None,
     ) -> Operation[C, None]:
-        check_put(row, changes, after, drop)
-        return partial(self._statements.put, row=row, changes=tuple(changes), after=after, drop=tuple(drop))
+        check_put(row, changes, after, drop, inside)
+        put = partial(self._statements.put, row=row, changes=tuple(changes), after=after, drop=tuple(drop))
+        return partial(put, inside=inside)
 
     def put_writes(
         self, thread_id: str, namespace: str, checkpoint_id: str, writes: Sequence[WriteRow], *, is_claim: bool = False

@@ -13,6 +13,7 @@ from surehand.checkpoints.checks import (
     already_there,
     check_call,
     check_follows,
+    check_inside,
     check_names,
     check_page,
     check_put,
@@ -44,6 +45,12 @@ class _Space:
     @property
     def newest(self) -> CheckpointRow | None:
         return next(reversed(self.steps.values()), None)
+
+    @property
+    def head(self) -> tuple[str, int] | None:
+        """The id and the number of the newest one."""
+        newest = self.newest
+        return None if newest is None else (newest.id, newest.number)
 
     def forget(self, ids: Iterable[str]) -> None:
         """Forget steps, and the versions that no remaining one needs."""
@@ -100,14 +107,16 @@ class MemorySaver(Checkpointer):
         *,
         after: str | None,
         drop: Sequence[str] = (),
+        inside: tuple[str, str] | None = None,
     ) -> None:
         """Add a checkpoint; see ``Checkpointer.put``."""
-        check_put(row, changes, after, drop)
+        check_put(row, changes, after, drop, inside)
         with self._held() as threads:
             thread = threads.get(row.thread_id) or _Thread()
             space = thread.spaces.get(row.namespace) or _Space()
-            newest = space.newest
-            check_follows(row, after=after, newest=None if newest is None else (newest.id, newest.number))
+            check_follows(row, after=after, newest=space.head)
+            if inside is not None:
+                check_inside(row, inside, thread.spaces.get(inside[0], _Space()).head)
             links = {(change.key, change.version): change for change in changes}
             if row.id in space.steps or space.versions.keys() & links:
                 raise already_there(row)

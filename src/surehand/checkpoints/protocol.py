@@ -38,6 +38,7 @@ class Checkpointer(ABC):
         *,
         after: str | None,
         drop: Sequence[str] = (),
+        inside: tuple[str, str] | None = None,
     ) -> None:
         """Add a checkpoint.
 
@@ -47,9 +48,12 @@ class Checkpointer(ABC):
             after: The id of the newest checkpoint of the thread and namespace, as the caller knows it; None where it
                 knows of none. Forks, too, come after the newest one: ``row.parent`` says what they come from.
             drop: Namespaces of the thread that are forgotten with it, each with all below it (``a`` and ``a/b``).
+            inside: The namespace and the id of the checkpoint in whose step this namespace runs: that one, too, has to
+                be the newest. Else a run that was overtaken could begin anew what was forgotten when the step had
+                ended. None where nothing is asked of another checkpoint.
 
         Raises:
-            CheckpointConflict: Another checkpoint is the newest one.
+            CheckpointConflict: Another checkpoint is the newest one, in this namespace or where ``inside`` says.
         """
 
     @abstractmethod
@@ -139,9 +143,10 @@ class Checkpointer(ABC):
         *,
         after: str | None,
         drop: Sequence[str] = (),
+        inside: tuple[str, str] | None = None,
     ) -> None:
         """``put``, awaited."""
-        await self.in_background(partial(self.put, row, changes, after=after, drop=drop))
+        await self.in_background(partial(self.put, row, changes, after=after, drop=drop, inside=inside))
 
     async def aput_writes(
         self, thread_id: str, namespace: str, checkpoint_id: str, writes: Sequence[WriteRow], *, is_claim: bool = False

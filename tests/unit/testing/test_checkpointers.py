@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import pytest
 
@@ -63,40 +63,80 @@ class KeepsCallsOfDeletedThreads(MemorySaver):
             self.save_call(thread_id, replace(call, version=1), after=None)
 
 
+Inside: TypeAlias = tuple[str, str] | None
+
+
 class ListensToNobody(MemorySaver):
     """Puts after whatever is the newest."""
 
     def put(
-        self, row: CheckpointRow, changes: Sequence[ChannelRow], *, after: str | None, drop: Sequence[str] = ()
+        self,
+        row: CheckpointRow,
+        changes: Sequence[ChannelRow],
+        *,
+        after: str | None,
+        drop: Sequence[str] = (),
+        inside: Inside = None,
     ) -> None:
         newest = self.newest(row.thread_id, row.namespace)
-        super().put(row, changes, after=newest.id if newest else None, drop=drop)
+        super().put(row, changes, after=newest.id if newest else None, drop=drop, inside=inside)
+
+
+class HeedsNoStepAround(MemorySaver):
+    def put(
+        self,
+        row: CheckpointRow,
+        changes: Sequence[ChannelRow],
+        *,
+        after: str | None,
+        drop: Sequence[str] = (),
+        inside: Inside = None,
+    ) -> None:
+        super().put(row, changes, after=after, drop=drop)
 
 
 class DropsBeforeItLooks(MemorySaver):
     def put(
-        self, row: CheckpointRow, changes: Sequence[ChannelRow], *, after: str | None, drop: Sequence[str] = ()
+        self,
+        row: CheckpointRow,
+        changes: Sequence[ChannelRow],
+        *,
+        after: str | None,
+        drop: Sequence[str] = (),
+        inside: Inside = None,
     ) -> None:
         newest = self.newest(row.thread_id)
         if drop and row.namespace == "" and newest is not None:
             blank = replace(newest, id=f"{newest.id}x", number=newest.number + 1)
-            super().put(blank, [], after=newest.id, drop=drop)
+            super().put(blank, [], after=newest.id, drop=drop, inside=inside)
             self.prune(row.thread_id)
-        super().put(row, changes, after=after)
+        super().put(row, changes, after=after, inside=inside)
 
 
 class DropsNothing(MemorySaver):
     def put(
-        self, row: CheckpointRow, changes: Sequence[ChannelRow], *, after: str | None, drop: Sequence[str] = ()
+        self,
+        row: CheckpointRow,
+        changes: Sequence[ChannelRow],
+        *,
+        after: str | None,
+        drop: Sequence[str] = (),
+        inside: Inside = None,
     ) -> None:
-        super().put(row, changes, after=after)
+        super().put(row, changes, after=after, inside=inside)
 
 
 class DropsNeighbours(MemorySaver):
     def put(
-        self, row: CheckpointRow, changes: Sequence[ChannelRow], *, after: str | None, drop: Sequence[str] = ()
+        self,
+        row: CheckpointRow,
+        changes: Sequence[ChannelRow],
+        *,
+        after: str | None,
+        drop: Sequence[str] = (),
+        inside: Inside = None,
     ) -> None:
-        super().put(row, changes, after=after, drop=[*drop, *(f"{name}0" for name in drop)])
+        super().put(row, changes, after=after, drop=[*drop, *(f"{name}0" for name in drop)], inside=inside)
 
 
 class KeepsWhatItIsHanded(MemorySaver):
@@ -105,9 +145,15 @@ class KeepsWhatItIsHanded(MemorySaver):
         self.rows: dict[tuple[str, str, str], CheckpointRow] = {}
 
     def put(
-        self, row: CheckpointRow, changes: Sequence[ChannelRow], *, after: str | None, drop: Sequence[str] = ()
+        self,
+        row: CheckpointRow,
+        changes: Sequence[ChannelRow],
+        *,
+        after: str | None,
+        drop: Sequence[str] = (),
+        inside: Inside = None,
     ) -> None:
-        super().put(row, changes, after=after, drop=drop)
+        super().put(row, changes, after=after, drop=drop, inside=inside)
         self.rows[row.thread_id, row.namespace, row.id] = row
 
     def history(
@@ -315,18 +361,30 @@ class ComposesCharacters(MemorySaver):
 
 class CutsLongTexts(MemorySaver):
     def put(
-        self, row: CheckpointRow, changes: Sequence[ChannelRow], *, after: str | None, drop: Sequence[str] = ()
+        self,
+        row: CheckpointRow,
+        changes: Sequence[ChannelRow],
+        *,
+        after: str | None,
+        drop: Sequence[str] = (),
+        inside: Inside = None,
     ) -> None:
         cut = [replace(change, text=change.text[:65_535]) for change in changes]
-        super().put(row, cut, after=after, drop=drop)
+        super().put(row, cut, after=after, drop=drop, inside=inside)
 
 
 class RoundsTimes(MemorySaver):
     def put(
-        self, row: CheckpointRow, changes: Sequence[ChannelRow], *, after: str | None, drop: Sequence[str] = ()
+        self,
+        row: CheckpointRow,
+        changes: Sequence[ChannelRow],
+        *,
+        after: str | None,
+        drop: Sequence[str] = (),
+        inside: Inside = None,
     ) -> None:
         (single,) = struct.unpack("f", struct.pack("f", row.created_at))
-        super().put(replace(row, created_at=single), changes, after=after, drop=drop)
+        super().put(replace(row, created_at=single), changes, after=after, drop=drop, inside=inside)
 
 
 class RoundsNumbers(MemorySaver):
@@ -371,10 +429,16 @@ class AwaitsWithoutOptions(MemorySaver):
 
 class HoldsHalfWhenCancelled(MemorySaver):
     async def aput(
-        self, row: CheckpointRow, changes: Sequence[ChannelRow], *, after: str | None, drop: Sequence[str] = ()
+        self,
+        row: CheckpointRow,
+        changes: Sequence[ChannelRow],
+        *,
+        after: str | None,
+        drop: Sequence[str] = (),
+        inside: Inside = None,
     ) -> None:
         await asyncio.sleep(0)
-        self.put(row, [], after=after, drop=drop)
+        self.put(row, [], after=after, drop=drop, inside=inside)
         await asyncio.sleep(0)
         space = self._threads[row.thread_id].spaces[row.namespace]
         space.versions.update({(change.key, change.version): change for change in changes})

@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
-from surehand.checkpoints.checks import already_there, check_follows
+from surehand.checkpoints.checks import already_there, check_follows, check_inside
 from surehand.checkpoints.committed import Place, Statements
 from surehand.checkpoints.found import Found, Link, channels_text
 from surehand.checkpoints.pruning import Retention, is_inside_step, needed_versions
@@ -88,12 +88,16 @@ class SqliteStatements(Statements[sqlite3.Connection]):
         changes: Sequence[ChannelRow],
         after: str | None,
         drop: Sequence[str],
+        inside: tuple[str, str] | None,
     ) -> None:
         """``Checkpointer.put``."""
         place = Place(row.thread_id, row.namespace)
         thread = _made_thread(connection, place.thread_id)
         space = _made_space(connection, thread, place.namespace)
         check_follows(row, after=after, newest=_newest(connection, place, space))
+        if inside is not None:
+            step = Place(row.thread_id, inside[0])
+            check_inside(row, inside, _newest(connection, step, _made_space(connection, thread, step.namespace)))
         with _unique(row):
             connection.execute(
                 "INSERT INTO surehand_checkpoints (space, number, id, parent, created_at, channels, body) "

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from psycopg.rows import TupleRow
 
-from surehand.checkpoints.checks import MAX_NUMBER, already_there, check_follows
+from surehand.checkpoints.checks import MAX_NUMBER, already_there, check_follows, check_inside
 from surehand.checkpoints.committed import Place, Statements
 from surehand.checkpoints.found import Found, Link, channels_text
 from surehand.checkpoints.pruning import Retention, is_inside_step, needed_versions
@@ -131,12 +131,14 @@ class PostgresStatements(Statements[Session]):
         changes: Sequence[ChannelRow],
         after: str | None,
         drop: Sequence[str],
+        inside: tuple[str, str] | None,
     ) -> None:
         """``Checkpointer.put``."""
         place = Place(row.thread_id, row.namespace)
         connection.hold(place.thread_id)
-        newest = connection.run(_NEWEST, place).fetchone()
-        check_follows(row, after=after, newest=newest and _name_and_number(place, newest))
+        check_follows(row, after=after, newest=_newest(connection, place))
+        if inside is not None:
+            check_inside(row, inside, _newest(connection, Place(row.thread_id, inside[0])))
         channels = channels_text(row.channels)
         values = (*place, row.id, row.number, row.parent, row.body, row.created_at, channels)
         rows = [(*place, change.key, change.version, change.previous, change.text) for change in changes]
@@ -236,7 +238,11 @@ def _calls(thread_id: str, rows: Iterable[TupleRow]) -> Iterator[CallRow]:
         yield found.call(key=key, version=version, state=state, text=text, changed_at=changed_at)
 
 
-def _name_and_number(place: Place, row: TupleRow) -> tuple[str, int]:
+def _newest(session: Session, place: Place) -> tuple[str, int] | None:
+    """The id and the number of the newest checkpoint of a namespace."""
+    row = session.run(_NEWEST, place).fetchone()
+    if row is None:
+        return None
     found = Found(*place)
     return found.name(row[0]), found.number(*row)
 

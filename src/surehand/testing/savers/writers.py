@@ -45,6 +45,19 @@ def _of_two_writers_one_is_refused(saver: Checkpointer) -> None:
     expect_equal("its versions do not hold either", texts_of(saver)["messages"], ('"1"', '"2"', "mine"))
 
 
+def _a_step_that_has_ended_is_not_begun_anew(saver: Checkpointer) -> None:
+    script = Script(saver)
+    first, second = script.steps(2)
+    late = Script(saver, namespace="in it").row()
+    for around in (("", first.id), ("", "00000009-nobody"), ("nowhere", second.id)):
+        put = partial(saver.put, late, [], after=None, inside=around)
+        expect_raises(f"put(inside={around!r}) is refused where another is the newest there", CheckpointConflict, put)
+    expect_equal("what was refused does not hold", saver.load("thread", "in it"), None)
+    expect_equal("what was refused made no namespace", saver.load("thread", "nowhere"), None)
+    saver.put(late, [], after=None, inside=("", second.id))
+    expect_equal("put(inside=…) holds while its step has not ended", saver.newest("thread", "in it"), late)
+
+
 def _what_makes_no_sense_is_refused(saver: Checkpointer) -> None:
     script = Script(saver)
     first, second = script.steps(2)
@@ -94,6 +107,7 @@ def _has_put(saver: Checkpointer, row: CheckpointRow, after: str | None) -> bool
 
 CHECKS: Final[tuple[Callable[[Checkpointer], None], ...]] = (
     _of_two_writers_one_is_refused,
+    _a_step_that_has_ended_is_not_begun_anew,
     _what_makes_no_sense_is_refused,
     _of_many_writers_one_wins,
 )
