@@ -10,7 +10,8 @@ from typing import Any, Final, NoReturn, cast
 
 from typing_extensions import is_typeddict
 
-from surehand.checkpoints.codec.classes import ENUM, OWN, TAGS, Family, family_of, full_name, refusal
+from surehand.checkpoints.codec.classes import ENUM, OWN, TAGS, family_of, full_name, refusal
+from surehand.checkpoints.codec.family import Family
 from surehand.checkpoints.codec.reading import Damaged, list_of, object_of, text_of
 from surehand.checkpoints.codec.standard import READERS, WRITERS
 from surehand.checkpoints.codec.types import types_in
