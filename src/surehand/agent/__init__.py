@@ -20,7 +20,7 @@ from surehand.agent.decorators import (
 )
 from surehand.agent.middleware import AgentMiddleware, ModelRequest, ModelResponse
 from surehand.agent.state import AgentState, EndReason
-from surehand.agent.structured import ProviderStrategy, ToolStrategy
+from surehand.agent.strategies import ProviderStrategy, ToolStrategy
 
 __all__ = [
     "Agent",

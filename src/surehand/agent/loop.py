@@ -25,6 +25,7 @@ from surehand.messages import (
     RemoveMessage,
     ToolCall,
     ToolMessage,
+    as_new,
     check_transcript,
     repair_transcript,
     unanswered_calls,
@@ -88,7 +89,7 @@ class Loop:
             attach_state(error, messages)
             raise
         written = {**response.update, "model_calls": asked}
-        reply = _new_among(messages, response.message)
+        reply = as_new(response.message, messages)
         if self.judges_later:
             return {**written, "messages": [*update, self._looked_through(reply, offer)], "end_reason": spent}
         verdict = self.verdicts.on_reply(reply, messages, offer=offer, asked=asked, spent=spent)
@@ -230,12 +231,6 @@ class Loop:
 
 def _has_open_calls(messages: Sequence[Message]) -> bool:
     return any(problem.kind is ProblemKind.UNANSWERED for problem in check_transcript(messages))
-
-
-def _new_among(messages: Sequence[Message], reply: AIMessage) -> AIMessage:
-    """The reply, as a new message: some providers give an id twice, and the state would take it for the old one."""
-    is_known = reply.id is not None and any(message.id == reply.id for message in messages)
-    return reply.replace(id=None) if is_known else reply
 
 
 def _in_call_order(answers: list[ToolMessage], calls: Sequence[ToolCall]) -> list[ToolMessage]:

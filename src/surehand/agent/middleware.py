@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from typing_extensions import TypeVar
 
-from surehand.agent.structured import ProviderStrategy, ToolStrategy
+from surehand.agent.strategies import ProviderStrategy, ToolStrategy
 from surehand.control import Runtime
 from surehand.errors import OptionError
 from surehand.messages import AIMessage, Message, SystemMessage

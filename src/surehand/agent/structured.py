@@ -14,9 +14,9 @@ import inspect
 import types
 import typing
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
 from typing import Any, Final, NamedTuple, get_args, get_origin
 
+from surehand.agent.strategies import ProviderStrategy, ToolStrategy
 from surehand.arguments import InvalidArguments, MalformedArguments, parse_arguments, validate_arguments
 from surehand.calls import Host, ToolReturn, ToolTable, Turn, calls_of, log_fault, past_calls, run_turn
 from surehand.calls.history import PastCall
@@ -24,11 +24,10 @@ from surehand.errors import OptionError
 from surehand.messages import AIMessage, HumanMessage, Message, ToolCall, ToolMessage, close_call
 from surehand.models import ChatModel, ChatOpenAI
 from surehand.outcomes import FailureKind
-from surehand.policy import count_or_none, flag
 from surehand.shapes import is_object
 from surehand.tools import Tool
 
-__all__ = ["MISSING", "AnswerForm", "Missing", "ProviderStrategy", "Taken", "ToolStrategy", "read_format"]
+__all__ = ["MISSING", "AnswerForm", "Missing", "Taken", "read_format"]
 
 _WHOLE: Final = "answer"
 """The parameter that gets the whole answer."""
@@ -52,51 +51,6 @@ class Missing:
 
 MISSING: Final = Missing()
 """There is no answer, where None could be one."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ToolStrategy:
-    """Has the model give its answer as a call of a tool that is made up for it; works with every model.
-
-    Raises:
-        OptionError: ``corrections`` is no whole number above 0.
-    """
-
-    schema: Any
-    """A pydantic model, a dataclass, a TypedDict, a JSON Schema of an object, or a union of such classes."""
-    _: KW_ONLY
-    name: str | None = None
-    """What the tool is called; None for the class's name or the schema's title."""
-    description: str | None = None
-    """What the model is told about it; None for the class's docstring or the schema's description."""
-    corrections: int | None = 5
-    """After how many turns with an answer that is not taken the run ends; None for no limit of its own."""
-
-    def __post_init__(self) -> None:
-        count_or_none("corrections", self.corrections)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ProviderStrategy:
-    """Has the provider hold the model's text to a schema; for ``ChatOpenAI`` and servers that know ``json_schema``.
-
-    Raises:
-        OptionError: ``corrections`` is no whole number above 0, or ``strict`` no bool.
-    """
-
-    schema: Any
-    """A pydantic model, a dataclass, a TypedDict, or a JSON Schema of an object."""
-    _: KW_ONLY
-    name: str | None = None
-    """What the schema is called; None for the class's name or the schema's title."""
-    strict: bool = True
-    """Whether the provider is to guarantee the form; it can do so for a part of JSON Schema only."""
-    corrections: int | None = 5
-    """After how many answers that do not fit the run ends; None for no limit of its own."""
-
-    def __post_init__(self) -> None:
-        count_or_none("corrections", self.corrections)
-        flag("strict", self.strict)
 
 
 class Taken(NamedTuple):
