@@ -66,8 +66,7 @@ async def open_inside(plan: Plan, settings: Settings, given: object, place: str,
     if runtime is None or around is None:
         return Run(plan, replace(settings, keeping=None), beginning(begun_with(plan, given)))
     keeping = replace(around, codec=codec)
-    recorder = Recorder(keeping, f"{runtime.namespace}/{place}")
-    keeping.entered.add(recorder.namespace)
+    recorder = Recorder.within(keeping, runtime.namespace, place=place)
     inside = replace(settings, keeping=keeping)
     kept = await recorder.load(plan, is_here=False)
     if kept is None:

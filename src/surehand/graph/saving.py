@@ -28,11 +28,18 @@ __all__ = ["Recorder"]
 
 
 class Recorder:
-    """Keeps one graph of a run."""
+    """Keeps one graph of a run.
 
-    def __init__(self, keeping: Keeping, namespace: str = "") -> None:
+    Args:
+        keeping: What keeps the run.
+        namespace: Where the graph is kept.
+        inside: The namespace and the checkpoint of the step that the graph runs in; None for one that runs in none.
+    """
+
+    def __init__(self, keeping: Keeping, namespace: str = "", *, inside: tuple[str, str] | None = None) -> None:
         self.keeping = keeping
         self.namespace = namespace
+        self._inside = inside
         self.checkpoint_id = ""
         """Where the run stands; empty before its first checkpoint."""
         self._newest: CheckpointRow | None = None
@@ -43,9 +50,15 @@ class Recorder:
 
     def inside(self, position: int) -> Recorder:
         """What keeps a graph that runs inside of a task of the next step."""
-        namespace = self.namespace_of(position)
-        self.keeping.entered.add(namespace)
-        return Recorder(self.keeping, namespace)
+        return self.within(self.keeping, self.namespace_of(position))
+
+    @classmethod
+    def within(cls, keeping: Keeping, task: str, *, place: str = "") -> Recorder:
+        """What keeps a graph that runs inside of a task, by the task's namespace, or under a place in it."""
+        around, _, last = task.rpartition("/")
+        namespace = f"{task}/{place}" if place else task
+        keeping.entered.add(namespace)
+        return cls(keeping, namespace, inside=(around, last.partition(":")[0]))
 
     def namespace_of(self, position: int) -> str:
         """Where what runs inside of a task is kept."""
@@ -154,10 +167,12 @@ class Recorder:
 
     async def _save(self, row: CheckpointRow, changes: Sequence[ChannelRow], *, is_here: bool) -> None:
         after, drop = None if self._newest is None else self._newest.id, self._left_behind()
+        # A first checkpoint of a graph inside of a step that another run has ended would begin anew what is forgotten.
+        inside = self._inside if after is None else None
         if is_here:
-            self.keeping.saver.put(row, changes, after=after, drop=drop)
+            self.keeping.saver.put(row, changes, after=after, drop=drop, inside=inside)
         else:
-            await self.keeping.saver.aput(row, changes, after=after, drop=drop)
+            await self.keeping.saver.aput(row, changes, after=after, drop=drop, inside=inside)
         self.keeping.entered.difference_update(drop)
         self._newest, self.checkpoint_id = row, row.id
 
