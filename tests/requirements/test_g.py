@@ -195,6 +195,14 @@ def test_G5_a_chat_model_is_a_node_and_so_is_any_callable() -> None:
     assert [message.content for message in graph.invoke("hi")["messages"]] == ["hi", "hello", "HELLO"]
 
 
+def test_G5_a_model_that_gives_one_id_to_several_replies_adds_them_all() -> None:
+    builder = StateGraph(MessagesState)
+    for name in ("one", "two"):
+        builder.add_node(name, ScriptedModel([AIMessage(name, id="same")]))
+    messages = builder.add_edge(START, "one").add_edge("one", "two").compile().invoke("hi")["messages"]
+    assert [message.content for message in messages] == ["hi", "one", "two"]
+
+
 def test_G5_the_loop_of_model_and_tools_is_a_graph() -> None:
     @tool
     def add(a: int, b: int) -> int:

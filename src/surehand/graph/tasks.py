@@ -25,7 +25,10 @@ from surehand.graph.saving import Recorder
 from surehand.graph.snapshot import Snapshot
 from surehand.graph.updates import Update, read_update
 from surehand.interrupts import InterruptScope, current_scope, set_scope
+from surehand.messages import AIMessage, as_new
+from surehand.messages.base import are_messages
 from surehand.retries import Retries
+from surehand.shapes import is_array
 
 __all__ = ["Settings", "Subgraphs", "Tasks"]
 
@@ -123,6 +126,8 @@ class Tasks:
             node, given, self._runtime(before, position, attempt), self._scope(before, position, node), is_here=is_here
         )
         returned = await (call if node.timeout is None else _in_time(node.name, node.timeout, call))
+        if node.takes_messages and isinstance(returned, AIMessage) and is_array(given) and are_messages(given):
+            returned = as_new(returned, given)
         if node.cache is not None:
             node.cache.keep(node.name, seen, returned)
         return seen, returned

@@ -25,7 +25,7 @@ from surehand.messages.fields import core_schema_of
 from surehand.messages.finish import FinishReason, finish_reason_of
 from surehand.messages.json_form import json_form
 from surehand.messages.parts import WHOLE_KINDS, message_of, parts_of
-from surehand.messages.reducer import add_messages, with_id
+from surehand.messages.reducer import add_messages, as_new, with_id
 from surehand.messages.stored import message_from_dict, message_to_dict
 from surehand.messages.telling import asked, message_reader, tell, telling, told
 from surehand.messages.transcripts import (
@@ -62,6 +62,7 @@ __all__ = [
     "ToolMessage",
     "TranscriptProblem",
     "add_messages",
+    "as_new",
     "asked",
     "check_transcript",
     "close_call",

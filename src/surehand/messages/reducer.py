@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from os import urandom
 
 from surehand.errors import InputError
-from surehand.messages.ai import AIMessageChunk
+from surehand.messages.ai import AIMessage, AIMessageChunk
 from surehand.messages.base import REMOVE_ALL_MESSAGES, Message, RemoveMessage
 from surehand.messages.coercion import convert_to_messages
 
-__all__ = ["add_messages", "with_id"]
+__all__ = ["add_messages", "as_new", "with_id"]
 
 
 def add_messages(left: object, right: object) -> list[Message]:
@@ -48,6 +48,15 @@ def with_id(message: Message) -> Message:
     if isinstance(message, AIMessageChunk):
         message = message.to_message()
     return message if message.id is not None else message._with_id(urandom(16).hex())  # pyright: ignore[reportPrivateUsage] # noqa: SLF001 - one family of modules
+
+
+def as_new(reply: AIMessage, messages: Sequence[Message]) -> AIMessage:
+    """A model's reply, as a message that is not among those there are.
+
+    Some providers give one id to several replies; ``add_messages`` would take the new one for a change of the old one.
+    """
+    is_known = reply.id is not None and any(message.id == reply.id for message in messages)
+    return reply.replace(id=None) if is_known else reply
 
 
 def _merge(base: list[Message], new: Iterable[Message]) -> list[Message]:
