@@ -134,7 +134,7 @@ class _Reader:
             row=row,
             source=_source(body["source"]),
             snapshot=self._snapshot(body, tracks),
-            writes=[_write(form) for form in _list(written)],
+            writes=[_write(self._keeping.codec.loads(text, where="what nodes wrote")) for text in _list(written)],
             for_parent=[_checked(command, Command) for command in body["for_parent"]],
             tracks=tracks,
             updates={int(w.task): self._update(w.text) for w in self._loaded.writes if w.kind == UPDATE},

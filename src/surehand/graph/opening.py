@@ -17,6 +17,7 @@ from surehand.graph.saving import Recorder
 from surehand.graph.tasks import Settings
 from surehand.interrupts import Answer, Interrupt, check_answer
 from surehand.policy import UNSET
+from surehand.shapes import is_array, is_object
 
 __all__ = ["open_inside", "open_run"]
 
@@ -149,6 +150,9 @@ def _by_id(given: Any, waiting: Mapping[str, Interrupt]) -> list[tuple[Interrupt
                 problem=f"No open question has the id {unknown[0]!r}", value=given, remedy=_listed(waiting)
             )
         return [(waiting[id], answer) for id, answer in cast("Mapping[str, Any]", given).items()]
+    decisions = _decisions(given, waiting)
+    if decisions is not None:
+        return list(zip(waiting.values(), decisions, strict=True))
     if len(waiting) > 1:
         raise InterruptError(
             problem=f"The run waits for {len(waiting)} answers, and this one does not say to which question it belongs",
@@ -156,6 +160,13 @@ def _by_id(given: Any, waiting: Mapping[str, Interrupt]) -> list[tuple[Interrupt
             remedy=f"Pass Command(resume={{id: answer}}), for some of them or for all. {_listed(waiting)}",
         )
     return [(next(iter(waiting.values())), given)]
+
+
+def _decisions(given: Any, waiting: Mapping[str, Interrupt]) -> list[Any] | None:
+    """LangChain's form of an answer to all open approvals, in their order; None where it is none."""
+    decisions: Any = given.get("decisions") if is_object(given) and len(given) == 1 else None
+    are_approvals = all(question.kind == "approval" for question in waiting.values())
+    return list(decisions) if are_approvals and is_array(decisions) and len(decisions) == len(waiting) > 1 else None
 
 
 def _listed(waiting: Mapping[str, Interrupt]) -> str:

@@ -47,6 +47,8 @@ class Recorder:
         self._stored: dict[str, Any] = {}
         """The values that are stored; one that nobody wrote and that is still the same object has not changed."""
         self._channels: dict[str, int] = {}
+        self._texts: list[str] = []
+        """What nodes wrote so far, in a graph inside of another one."""
 
     def inside(self, position: int) -> Recorder:
         """What keeps a graph that runs inside of a task of the next step."""
@@ -122,6 +124,7 @@ class Recorder:
         self._tracks = kept.tracks
         self._channels = dict(kept.row.channels)
         self._stored = dict(kept.snapshot.values)
+        self._texts = list(kept.tracks[WRITES].value) if WRITES in kept.tracks else []
         # Whatever ran inside of its tasks ends with the step, also where this part of the run does not enter it again.
         self.keeping.entered.update(map(self.namespace_of, range(len(kept.snapshot.tasks))))
 
@@ -155,7 +158,7 @@ class Recorder:
         number = 1 if self._newest is None else self._newest.number + 1
         values: dict[str, Any] = dict(snapshot.values)
         if self.namespace:
-            values[WRITES] = [list(write) for write in writes]
+            values[WRITES] = self._texts_of(writes)
         try:
             changes = self._changes(values, wrote, number)
             row = self._row(snapshot, source, for_parent, number)
@@ -164,6 +167,12 @@ class Recorder:
             # What the tracks hold may not be stored; a graph inside that is tried again stores everything whole.
             self._tracks, self._stored = {}, {}
             raise
+
+    def _texts_of(self, writes: Sequence[Write]) -> list[str]:
+        """The writes of all steps as texts, so that those of the steps before are not written anew to be compared."""
+        dumps = self.keeping.codec.dumps
+        self._texts += [dumps(list(write), where=f"key {write.key!r}") for write in writes[len(self._texts) :]]
+        return list(self._texts)
 
     async def _save(self, row: CheckpointRow, changes: Sequence[ChannelRow], *, is_here: bool) -> None:
         after, drop = None if self._newest is None else self._newest.id, self._left_behind()

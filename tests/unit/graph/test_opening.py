@@ -6,7 +6,7 @@ import asyncio
 import operator
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
@@ -32,7 +32,9 @@ from surehand import (
     StateGraph,
     interrupt,
 )
+from surehand.checkpoints import ChannelRow, CheckpointRow
 from surehand.graph.actions import NodeAction
+from surehand.interrupts import current_scope, read_decision
 
 
 class State(TypedDict):
@@ -606,3 +608,38 @@ def test_a_node_goes_where_its_command_says(saver: Checkpointer) -> None:
 
     builder = StateGraph(State).add_node("a", a).add_node("b", lambda state: {"log": ["b"]}).add_edge(START, "a")
     assert builder.compile(saver).invoke({"log": []}, CONFIG)["log"] == ["a", "b"]
+
+
+def test_langchains_decisions_answer_all_open_approvals_in_their_order(saver: Checkpointer) -> None:
+    def approve(name: str) -> Callable[[Any], Any]:
+        def ask(state: State) -> dict[str, Any]:
+            scope = current_scope()
+            assert scope is not None
+            shown = {"tool": name, "decisions": ["approve", "reject"]}
+            return {"log": [(name, read_decision(scope.ask(shown, kind="approval")).kind)]}
+
+        return ask
+
+    graph = side_by_side(saver, a=approve("a"), b=approve("b"))
+    graph.invoke({"log": []}, CONFIG)
+    with pytest.raises(InterruptError, match="waits for 2 answers"):
+        graph.invoke(Command(resume={"decisions": [{"type": "approve"}]}), CONFIG)
+    decided = Command(resume={"decisions": [{"type": "approve"}, {"type": "reject"}]})
+    assert graph.invoke(decided, CONFIG)["log"][:2] == [("a", "approve"), ("b", "reject")]
+
+
+def test_a_graph_inside_writes_what_is_new_at_each_step() -> None:
+    written: list[int] = []
+
+    class Counting(MemorySaver):
+        def put(self, row: CheckpointRow, changes: Sequence[ChannelRow], **options: Any) -> None:
+            written.append(sum(len(change.text) for change in changes))
+            super().put(row, changes, **options)
+
+    def more(state: State) -> str:
+        return "a" if len(state["log"]) < 40 else END
+
+    inner = StateGraph(State).add_node("a", lambda state: {"log": ["x" * 1_000]}).add_edge(START, "a")
+    graph = chain(Counting(), inner=inner.add_conditional_edges("a", more).compile())
+    graph.invoke({"log": []}, {**CONFIG, "recursion_limit": 50})
+    assert max(written[5:-1]) < 3_000
