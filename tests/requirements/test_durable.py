@@ -606,6 +606,57 @@ def test_a_run_inside_of_a_call_that_another_process_went_on_with_ends_the_run_a
     assert ran == {"work": 1}
 
 
+class SlowSaver(MemorySaver):
+    """Keeps whoever first looks for a graph inside of another one waiting."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_asked, self.may_answer = asyncio.Event(), asyncio.Event()
+        self.is_slow = False
+
+    async def aload(self, thread_id: str, namespace: str = "", checkpoint_id: str | None = None) -> Any:
+        if namespace and self.is_slow:
+            self.is_slow = False
+            self.is_asked.set()
+            await self.may_answer.wait()
+        return await super().aload(thread_id, namespace, checkpoint_id)
+
+
+def test_a_run_that_is_overtaken_before_it_enters_a_graph_does_not_begin_that_anew(config: RunConfig) -> None:
+    ran: Counter[str] = Counter()
+    failures = ["the provider is away"]
+
+    @tool
+    def pay() -> str:
+        """Pay."""
+        ran["pay"] += 1
+        return "paid"
+
+    def reply(messages: list[Message]) -> AIMessage | str:
+        if not isinstance(messages[-1], ToolMessage):
+            return calling([("pay", {})])
+        if failures:
+            raise ConnectionError(failures.pop())
+        return "Done."
+
+    async def run() -> None:
+        saver = SlowSaver()
+        agent = create_agent(FunctionModel(reply), [pay])
+        graph = StateGraph(MessagesState).add_node("agent", agent).add_edge(START, "agent").compile(saver)
+        with pytest.raises(ConnectionError):
+            await graph.ainvoke("go", config)
+        saver.is_slow = True
+        slow = asyncio.ensure_future(graph.ainvoke(None, config))
+        await saver.is_asked.wait()
+        assert texts_in(await graph.ainvoke(None, config)) == ["paid"]
+        saver.may_answer.set()
+        with pytest.raises(CheckpointConflict):
+            await slow
+
+    asyncio.run(run())
+    assert ran == {"pay": 1}
+
+
 def test_what_another_thread_was_overtaken_by_is_a_failure_like_any_other(config: RunConfig) -> None:
     @tool
     def look() -> str:
