@@ -124,7 +124,7 @@ def test_so_do_forty_pairs_of_processes(store: Store, yard: Yard, orders: Orders
 def test_a_process_that_wakes_up_when_another_has_gone_on_with_its_run_does_nothing_twice(
     store: Store, yard: Yard, orders: Orders, takes: float
 ) -> None:
-    for number in range(3):
+    for number in range(2):
         play_frozen(yard, orders(store), f"{store}, {number}", takes=takes)
 
 
@@ -139,7 +139,7 @@ def test_so_do_forty_that_wake_up(store: Store, yard: Yard, orders: Orders, take
 def test_a_process_that_waits_for_the_file_of_one_that_is_killed_goes_on_with_its_run(
     yard: Yard, orders: Orders, takes: float
 ) -> None:
-    for number in range(5):
+    for number in range(3):
         play_in_turns(yard, orders("sqlite"), f"{number}", takes=takes)
 
 
