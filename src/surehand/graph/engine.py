@@ -242,7 +242,8 @@ class Run:
 
     def _job(self, before: Snapshot, position: int) -> Job[Update | Interrupted]:
         node = self._plan.nodes[before.tasks[position].node]
-        is_stoppable = node.subgraph is not None or node.action.awaited is not None
+        # Where the run is kept, so is what a sibling comes to: it is waited for, and no call in it is left in doubt.
+        is_stoppable = self._recorder is None and (node.subgraph is not None or node.action.awaited is not None)
         return Job(node=node.name, run=partial(self._task, before, position, is_here=False), is_stoppable=is_stoppable)
 
     async def _task(self, before: Snapshot, position: int, *, is_here: bool) -> Update | Interrupted:

@@ -643,3 +643,25 @@ def test_a_graph_inside_writes_what_is_new_at_each_step() -> None:
     graph = chain(Counting(), inner=inner.add_conditional_edges("a", more).compile())
     graph.invoke({"log": []}, {**CONFIG, "recursion_limit": 50})
     assert max(written[5:-1]) < 3_000
+
+
+@both_doors
+def test_a_sibling_of_a_node_that_failed_comes_to_its_end_and_is_kept(door: str, saver: Checkpointer) -> None:
+    runs = Counter[str]()
+
+    async def bad(state: State) -> dict[str, Any]:
+        runs["bad"] += 1
+        if runs["bad"] == 1:
+            raise ConnectionError("down")
+        return {"log": ["bad"]}
+
+    async def slow(state: State) -> dict[str, Any]:
+        runs["slow"] += 1
+        await asyncio.sleep(0.02)
+        return {"log": ["slow"]}
+
+    graph = side_by_side(saver, bad=bad, slow=slow)
+    with pytest.raises(ConnectionError):
+        through(door, graph, {"log": []})
+    assert through(door, graph, None)["log"] == ["bad", "slow", "last saw 2"]
+    assert runs == {"bad": 2, "slow": 1}
