@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from surehand.agent.hooks import Hook
 from surehand.agent.middleware import ModelRequest, ModelResponse
-from surehand.agent.offers import BoundModels, Offer
+from surehand.agent.offers import BoundModels, Offer, possible
 from surehand.agent.state import RESERVED, AgentState
 from surehand.agent.structured import AnswerForm
 from surehand.control import RunConfig, Runtime, current_runtime
@@ -104,7 +104,7 @@ class Asker:
     ) -> tuple[AIMessage, int]:
         """The model's reply to a request that came through all middlewares, and how often it was asked by then."""
         system = [request.system_message] if request.system_message else []
-        model = self._model_for(question) if self._is_as_asked(request, question) else self._bound(request)
+        model = self._model_for(question) if self._is_as_asked(request, question) else self._bound(request, question)
         return await self._asked(model, [*system, *request.messages], asked, config)
 
     def _is_as_asked(self, request: ModelRequest, question: Question) -> bool:
@@ -114,9 +114,12 @@ class Asker:
         is_same_choice = request.tool_choice == self._choice_for(question)
         return request.model is self.models.model and is_same_form and is_same_choice and request.tools == tools
 
-    def _bound(self, request: ModelRequest) -> ChatModel:
-        form = None if request.response_format is None else self.form
-        return self.models.bound(request.model, request.tools, choice=request.tool_choice, form=form)
+    def _bound(self, request: ModelRequest, question: Question) -> ChatModel:
+        form, choice = (None if request.response_format is None else self.form), request.tool_choice
+        if choice == self._choice_for(question):  # of the loop's own, for what a middleware may have left out
+            names = {tool.spec.name for tool in request.tools} | (frozenset[str]() if form is None else form.names)
+            choice = possible(choice, names)
+        return self.models.bound(request.model, request.tools, choice=choice, form=form)
 
     async def _asked(
         self, model: ChatModel, request: list[Message], asked: int, config: RunConfig

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Final, Generic, TypeVar
@@ -13,7 +13,7 @@ from surehand.errors import ToolDefinitionError
 from surehand.models import ChatModel, ToolChoice
 from surehand.tools import BaseTool
 
-__all__ = ["BoundModels", "Offer"]
+__all__ = ["BoundModels", "Offer", "possible"]
 
 T = TypeVar("T")
 
@@ -83,9 +83,8 @@ class BoundModels:
         made = self._offers.get(_ids(tools))
         if made is not None:
             return made
-        names = self._names(tools)
-        is_open = isinstance(self._choice, str) and self._choice not in _MODES and self._choice not in names
-        return self._offers.put(_ids(tools), self._offer(tuple(tools), None if is_open else self._choice), tools)
+        choice = possible(self._choice, self._names(tools))
+        return self._offers.put(_ids(tools), self._offer(tuple(tools), choice), tools)
 
     def bound(
         self, model: ChatModel, tools: Sequence[BaseTool], *, choice: ToolChoice, form: AnswerForm | None
@@ -125,6 +124,12 @@ class BoundModels:
             free=free,
             first=free if choice is None else _bind(self.model, tools, choice=choice, form=self._form),
         )
+
+
+def possible(choice: ToolChoice, names: Collection[str]) -> ToolChoice:
+    """A choice, where one of these names can be called so; else None, which leaves it to the model."""
+    is_named = isinstance(choice, str) and choice not in _MODES
+    return choice if names and (not is_named or choice in names) else None
 
 
 class _Kept(Generic[T]):

@@ -327,3 +327,13 @@ def test_a_model_is_bound_once_for_the_same_changes() -> None:
     for _ in range(3):
         agent.invoke("hi")
     assert bound == [("add",), ("add",)]
+
+
+@pytest.mark.parametrize("choice", ["add", "required"])
+def test_a_choice_of_what_a_wrapper_leaves_out_is_left_open(choice: str) -> None:
+    def hide(request: ModelRequest, handler: Any) -> Any:
+        return handler(request.override(tools=[]))
+
+    model = ScriptedModel(["hi"])
+    create_agent(model, [add], middleware=[wrap_model_call(hide)], tool_choice=choice).invoke("hi")
+    assert [(request.tool_names, request.tool_choice) for request in model.requests] == [((), None)]

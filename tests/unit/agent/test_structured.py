@@ -343,6 +343,15 @@ def test_a_wrapper_may_keep_the_model_from_answering_yet() -> None:
     assert result["end_reason"] == "structured_response"
 
 
+def test_an_answer_that_is_not_asked_for_is_not_forced() -> None:
+    def never(request: Any, handler: Any) -> Any:
+        return handler(request.override(response_format=None))
+
+    result, model = run("Hm.", "Hm.", middleware=[wrap_model_call(never)])
+    assert [(request.tool_names, request.tool_choice) for request in model.requests] == [(("add",), None), ((), None)]
+    assert result["end_reason"] == "unstructured_answer"
+
+
 def test_a_wrapper_sees_what_is_forced() -> None:
     found: list[Any] = []
 
