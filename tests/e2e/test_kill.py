@@ -17,7 +17,7 @@ from typing import Final
 import pytest
 
 from support.kill_orders import POINTS, Order, Point, Store
-from support.kill_yard import Yard, play, play_crash, play_frozen, play_in_time, play_in_turns, play_together
+from support.kill_yard import Yard, play, play_crash, play_frozen, play_in_time, play_together
 from support.postgres import PostgresServer, postgres_server
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL, and no fork")
@@ -134,13 +134,6 @@ def test_a_process_that_wakes_up_when_another_has_gone_on_with_its_run_does_noth
 def test_so_do_forty_that_wake_up(store: Store, yard: Yard, orders: Orders, takes: float) -> None:
     for _ in range(40):
         play_frozen(yard, orders(store), secrets.token_hex(8), takes=takes)
-
-
-def test_a_process_that_waits_for_the_file_of_one_that_is_killed_goes_on_with_its_run(
-    yard: Yard, orders: Orders, takes: float
-) -> None:
-    for number in range(3):
-        play_in_turns(yard, orders("sqlite"), f"{number}", takes=takes)
 
 
 def test_a_run_whose_server_crashes_goes_on_and_does_nothing_twice(

@@ -1,22 +1,22 @@
-"""A SQLite file and its processes: one at a time or several that share it, those that die, fork, or lose the file."""
+"""A SQLite file and its processes: several at a time, those that stand still, die, fork, or lose the file."""
 
 from __future__ import annotations
 
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from support.programs import run_python
 from surehand import SqliteSaver, StoreError
-from surehand.checkpoints.sqlite.file import has_wal_reset_bug
 from surehand.testing.savers.scripts import Script, call
 
 HEAD = """
@@ -71,21 +71,62 @@ sys.stdin.read()
 """
 
 
-# One process at a time
+# One process writes at a time
 
 
-def test_a_second_process_is_refused_as_long_as_the_first_lives(path: Path) -> None:
-    with started(path, HOLD) as holder:
-        assert line_of(holder) == "open"
-        with pytest.raises(
-            StoreError, match=r"runs.db' is in use by another process .*open it with shared=True in all"
-        ):
-            SqliteSaver(path, timeout=0.05)
-        with pytest.raises(StoreError, match="is in use by another process"):
-            SqliteSaver(path, timeout=0.05, shared=True)
-        holder.communicate("")
-    with SqliteSaver(path, timeout=0) as saver:
+HOLD_LOCK = """
+saver = SqliteSaver(path)
+saver.save_call("t", call("k"), after=None)
+def act(connection):
+    connection.execute("UPDATE surehand_calls SET text = 'committed'")
+    print("inside", flush=True)
+    sys.stdin.readline()
+saver._committer.run(act)
+print("committed", flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_a_process_that_is_killed_in_a_commit_keeps_nobody_waiting(path: Path) -> None:
+    with SqliteSaver(path, timeout=0) as saver, started(path, HOLD_LOCK) as holder:
+        assert line_of(holder) == "inside"
+        with pytest.raises(StoreError, match="is in use by another process, which has had the lock"):
+            saver.save_call("t", call("a"), after=None)
         assert saver.calls("t") == [call("k")]
+        holder.send_signal(signal.SIGKILL)
+        holder.wait()
+        assert saver.save_call("t", call("a"), after=None)
+        assert saver.calls("t") == [call("k"), call("a")]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no process can be made to stand still")
+def test_a_process_that_stands_still_in_a_commit_is_told_to_others_who_go_on_after_it(path: Path) -> None:
+    with SqliteSaver(path, timeout=0.1) as saver, started(path, HOLD_LOCK) as holder:
+        assert line_of(holder) == "inside"
+        holder.send_signal(signal.SIGSTOP)
+        begun = time.monotonic()
+        with pytest.raises(StoreError, match=r"runs.db-lock' for 0.1 seconds. Look for a process that stands still"):
+            saver.save_call("t", call("a"), after=None)
+        assert 0.1 <= time.monotonic() - begun < 5
+        assert saver.calls("t") == [call("k")]
+        holder.send_signal(signal.SIGCONT)
+        assert holder.stdin is not None
+        holder.stdin.write("\n")
+        holder.stdin.flush()
+        assert line_of(holder) == "committed"
+        assert saver.save_call("t", call("a"), after=None)
+        assert saver.calls("t") == [call("k", text="committed"), call("a")]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no process can be made to stand still")
+def test_a_saver_may_be_closed_while_another_process_stands_still(path: Path) -> None:
+    saver = SqliteSaver(path, timeout=0.1)
+    with started(path, HOLD_LOCK) as holder:
+        assert line_of(holder) == "inside"
+        holder.send_signal(signal.SIGSTOP)
+        saver.close()
+    with SqliteSaver(path) as again:
+        assert again.calls("t") == [call("k")]
 
 
 def test_a_killed_process_lets_the_file_go_at_once(path: Path) -> None:
@@ -94,15 +135,6 @@ def test_a_killed_process_lets_the_file_go_at_once(path: Path) -> None:
         holder.send_signal(signal.SIGKILL)
         holder.wait()
         with SqliteSaver(path, timeout=0) as saver:
-            assert saver.calls("t") == [call("k")]
-
-
-def test_a_process_waits_for_one_that_is_about_to_end(path: Path) -> None:
-    with started(path, HOLD + "time.sleep(0.3)") as holder:
-        assert line_of(holder) == "open"
-        assert holder.stdin is not None
-        holder.stdin.close()
-        with SqliteSaver(path, timeout=20) as saver:
             assert saver.calls("t") == [call("k")]
 
 
@@ -272,6 +304,30 @@ os._exit(0)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_fork_in_the_middle_of_a_commit_does_not_keep_the_lock(path: Path) -> None:
+    program = """
+saver = SqliteSaver(path)
+def act(connection):
+    child = os.fork()
+    if not child:
+        os.close(0), os.close(1), os.close(2)
+        time.sleep(30)
+        os._exit(0)
+    print(child, flush=True)
+    os._exit(0)
+saver._committer.run(act)
+"""
+    with started(path, program) as parent:
+        child = int(line_of(parent))
+        parent.wait()
+        try:
+            with SqliteSaver(path, timeout=0) as saver:
+                assert saver.save_call("t", call("k"), after=None)
+        finally:
+            os.kill(child, signal.SIGKILL)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_file_that_was_closed_before_the_fork_may_be_opened_in_it(path: Path) -> None:
     program = """
 with SqliteSaver(path) as saver:
@@ -292,7 +348,7 @@ with SqliteSaver(path) as saver:
 
 
 SHARE = """
-with SqliteSaver(path, shared=True, timeout=30) as saver:
+with SqliteSaver(path) as saver:
     print("ready", flush=True)
     sys.stdin.readline()
     won = [saver.save_call("race", call(f"{number}", text=sys.argv[2]), after=None) for number in range(25)]
@@ -320,17 +376,69 @@ def test_processes_share_a_file(path: Path) -> None:
         assert len(saver.calls("race")) == 25
 
 
-def test_a_shared_file_may_belong_to_one_process_for_a_while(path: Path) -> None:
-    with SqliteSaver(path, shared=True, timeout=0.05) as saver:
-        saver.save_call("t", call("a"), after=None)
-        if has_wal_reset_bug():  # else the file is in use by this process at any moment
-            with started(path, HOLD.replace("'k'", "'held'")) as holder:
-                assert line_of(holder) == "open"
-                with pytest.raises(StoreError, match="a process that was opened without shared=True"):
-                    saver.calls("t")
-                holder.communicate("")
-        saver.save_call("t", call("b"), after=None)
-        assert [row.key for row in saver.calls("t")][::2] in (["a", "b"], ["a"])
+RACE = """
+with SqliteSaver(path) as saver:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    lost = 0
+    for number in range(1, 51):
+        row = Script(saver, "race").row(id=f"{number:08}-{sys.argv[2]}", number=number)
+        newest = saver.newest("race")
+        if newest is not None and newest.number >= number:
+            newest = saver.history("race", before=number)[0] if number > 1 else None
+        try:
+            saver.put(row, [], after=newest and newest.id)
+        except CheckpointConflict:
+            lost += 1
+        while saver.newest("race").number < number:
+            pass
+    print(lost, flush=True)
+"""
+
+
+def go(running: list[subprocess.Popen[str]]) -> None:
+    assert [line_of(process) for process in running] == ["ready"] * len(running)
+    for process in running:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+
+
+def test_of_two_processes_that_put_one_number_one_is_told_of_the_conflict(path: Path) -> None:
+    with started(path, RACE, "a") as first, started(path, RACE, "b") as second:
+        go([first, second])
+        assert int(line_of(first)) + int(line_of(second)) == 50
+    with SqliteSaver(path) as saver:
+        assert [row.number for row in saver.history("race")] == list(range(50, 0, -1))
+
+
+BUSY = """
+with SqliteSaver(path) as saver:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for number in range(200):
+        saver.save_call(sys.argv[2], call(f"{number}", text="x" * 2_000), after=None)
+    print("done", flush=True)
+"""
+
+
+def test_four_processes_with_two_hundred_commits_each_damage_nothing(path: Path) -> None:
+    """Enough for the log to be moved into the file, and begun anew, several times; somebody reads all the while."""
+    with ExitStack() as stack:
+        running = [stack.enter_context(started(path, BUSY, f"p{number}")) for number in range(4)]
+        go(running)
+        reader = stack.enter_context(closing(sqlite3.connect(path, timeout=0)))
+        seen = [0]
+        while seen[-1] < 800:
+            seen.append(*reader.execute("SELECT count(*) FROM surehand_calls").fetchone())
+        assert seen == sorted(seen)
+        assert [line_of(process) for process in running] == ["done"] * 4
+    with closing(sqlite3.connect(path)) as reader:
+        assert reader.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    with SqliteSaver(path) as saver:
+        for number in range(4):
+            assert {row.key for row in saver.calls(f"p{number}")} == set(map(str, range(200)))
+    assert [file.name for file in path.parent.iterdir()] == ["runs.db"]
 
 
 # A file that cannot be used for a while

@@ -80,8 +80,6 @@ class Order:
     """The file, or how to reach the server."""
     ledger: str
     thread_id: str
-    is_shared: bool = False
-    """Whether the file may be used by several processes at a time."""
     timeout: float = 5.0
     """Seconds to wait for the file."""
     form: Form = "agent"

@@ -188,7 +188,7 @@ def _reached(graph: CompiledGraph, given: Any, config: RunConfig, order: Order) 
 
 def _opened(order: Order) -> Checkpointer:
     if order.store == "sqlite":
-        return SqliteSaver(order.place, shared=order.is_shared, timeout=order.timeout)
+        return SqliteSaver(order.place, timeout=order.timeout)
     return _in_postgres()(order.place)
 
 

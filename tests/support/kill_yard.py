@@ -19,7 +19,7 @@ from support.kill_orders import POINTS, VISITS, Form, Order, Point, entries
 from support.kill_verdict import complaints
 from support.pages import ROOT
 
-__all__ = ["Yard", "play", "play_crash", "play_frozen", "play_in_time", "play_in_turns", "play_together"]
+__all__ = ["Yard", "play", "play_crash", "play_frozen", "play_in_time", "play_together"]
 
 KILLED: Final = -signal.SIGKILL
 _MOST_KILLS: Final = 4
@@ -126,7 +126,6 @@ def kill(pid: int) -> None:
 def play(yard: Yard, order: Order, point: Point, seed: str) -> None:
     """Kill a run at a point, at times that the seed says, and perhaps again elsewhere, until it ends."""
     now, chance = _drawn(yard, order, seed)
-    now.order = replace(now.order, is_shared=chance.choice([False, True]))
     assert not now.run(point=point, visit=chance.randint(1, VISITS[point])), f"It was not killed. {now}"
     while not now.run(**_again(chance, now.kills)):
         pass
@@ -144,7 +143,6 @@ def _again(chance: random.Random, kills: int) -> dict[str, Any]:
 def play_in_time(yard: Yard, order: Order, seed: str, *, takes: float) -> None:
     """Kill a run at any time of the seconds that it takes, and perhaps again, until it ends."""
     now, chance = _drawn(yard, order, seed)
-    now.order = replace(now.order, is_shared=chance.choice([False, True]))
     while not (now.run() if now.kills >= _MOST_KILLS else now.run_for(chance.uniform(0, takes))):
         pass
     now.check()
@@ -152,7 +150,7 @@ def play_in_time(yard: Yard, order: Order, seed: str, *, takes: float) -> None:
 
 def play_together(yard: Yard, order: Order, seed: str, *, takes: float) -> None:
     """Have two processes go on with a run that was killed, at the same time; of some, one is killed as well."""
-    now, chance = _drawn(yard, replace(order, is_shared=True), seed)
+    now, chance = _drawn(yard, order, seed)
     now.run(point="mid-effect", visit=chance.randint(1, VISITS["mid-effect"]))
     first, second = now.start(), now.start()
     if chance.random() < 0.5:
@@ -166,22 +164,9 @@ def play_together(yard: Yard, order: Order, seed: str, *, takes: float) -> None:
     now.check(are_together=True)
 
 
-def play_in_turns(yard: Yard, order: Order, seed: str, *, takes: float) -> None:
-    """Kill a run while another process waits for its file, which is one process's at a time."""
-    now, chance = _drawn(yard, replace(order, is_shared=False, timeout=20), seed)
-    first = now.start()
-    time.sleep(chance.uniform(0, takes))
-    second = now.start()
-    time.sleep(chance.uniform(0, takes) / 3)
-    kill(first)
-    now.wait(first)
-    assert now.wait(second), f"Whoever waited did not go on. {now}"
-    now.check()
-
-
 def play_frozen(yard: Yard, order: Order, seed: str, *, takes: float) -> None:
     """Have a process stand still while another one goes on with its run, and then wake up."""
-    now, chance = _drawn(yard, replace(order, is_shared=True, timeout=0.3), seed)
+    now, chance = _drawn(yard, replace(order, timeout=0.3), seed)
     first = now.start()
     time.sleep(chance.uniform(0, takes))
     os.kill(first, signal.SIGSTOP)

@@ -47,7 +47,7 @@ def main(store: str, ledger: str, thread_id: str, turns: int) -> None:
         os.write(lines, f"{to} by {os.getpid()}\n".encode())
         return f"paid {to}"
 
-    with SqliteSaver(Path(store), shared=True, timeout=30) as saver:
+    with SqliteSaver(Path(store)) as saver:
         node = ToolNode([pay, apay], journal=SavedJournal(saver, thread_id))
         _say("ready")
         for number in range(turns):

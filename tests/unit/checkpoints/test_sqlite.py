@@ -5,9 +5,11 @@ from __future__ import annotations
 import gc
 import os
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ import pytest
 
 from surehand import CheckpointConflict, CheckpointError, OptionError, SqliteSaver, StoreError
 from surehand.checkpoints import CheckpointRow
-from surehand.checkpoints.sqlite.file import has_wal_reset_bug
+from surehand.checkpoints.sqlite.lock import FileLock
 from surehand.checkpoints.sqlite.statements import TABLES
 from surehand.testing.savers.scripts import Script, call, change, texts_of, write
 
@@ -82,17 +84,12 @@ def test_what_is_no_path_is_refused(value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"synchronous": "OFF"}, {"shared": 1}, {"timeout": -1}, {"timeout": "5"}, {"timeout": float("nan")}]
+    "options", [{"synchronous": "OFF"}, {"timeout": None}, {"timeout": -1}, {"timeout": "5"}, {"timeout": float("nan")}]
 )
 def test_unusable_options_are_refused(path: Path, options: dict[str, Any]) -> None:
     with pytest.raises(OptionError, match=next(iter(options))):
         SqliteSaver(path, **options)
     assert not path.exists()
-
-
-def test_a_database_in_memory_cannot_be_shared() -> None:
-    with pytest.raises(OptionError, match="shared=True is not usable: expected False for a database in memory"):
-        SqliteSaver(":memory:", shared=True)
 
 
 def test_a_folder_that_does_not_exist_is_told(tmp_path: Path) -> None:
@@ -235,62 +232,168 @@ def test_many_may_open_and_close_one_file_at_a_time(path: Path) -> None:
         assert [len(saver.calls(f"t{number}")) for number in range(6)] == [10] * 6
 
 
-def test_a_file_that_another_connection_holds_is_told_and_used_when_it_is_free(path: Path) -> None:
-    SqliteSaver(path).close()
-    other = sqlite3.connect(path, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    with pytest.raises(StoreError, match=r"is in use by another process .*open it with shared=True in all"):
-        SqliteSaver(path, timeout=0.05)
-    other.execute("ROLLBACK")
-    other.close()
-    SqliteSaver(path, timeout=0.05).close()
-
-
-def test_a_shared_file_that_is_held_is_told_and_used_when_it_is_free(path: Path) -> None:
-    with SqliteSaver(path, shared=True, timeout=0.05) as saver:
-        other = sqlite3.connect(path, isolation_level=None)
+def test_a_file_that_another_connection_writes_is_told_and_written_when_it_is_free(path: Path) -> None:
+    with SqliteSaver(path, timeout=0.05) as saver, closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StoreError, match=r"is in use by another process .*without shared=True; or wait longer"):
+        with pytest.raises(StoreError, match=r"runs.db' is in use by another process .*a program that writes the file"):
             saver.save_call("t", call("k"), after=None)
         assert saver.threads() == []
         other.execute("ROLLBACK")
-        other.close()
         assert saver.save_call("t", call("k"), after=None)
 
 
-@pytest.mark.skipif(not has_wal_reset_bug(), reason="this SQLite keeps shared files in write-ahead mode, too")
-def test_a_shared_file_stays_out_of_the_mode_that_is_not_safe_for_several(path: Path) -> None:
-    with SqliteSaver(path, shared=True) as saver:
-        saver.save_call("t", call("a"), after=None)
-        # What an owner of the whole file does, in another process.
-        other = sqlite3.connect(path, isolation_level=None)
-        assert other.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
-        other.close()
-        saver.save_call("t", call("b"), after=None)
-        assert not (path.parent / "runs.db-wal").exists()
-        assert [row.key for row in saver.calls("t")] == ["a", "b"]
+def test_other_programs_read_the_file_while_it_is_open(path: Path, saver: SqliteSaver) -> None:
+    with closing(sqlite3.connect(path, timeout=0)) as reader:
+        for number in range(20):
+            assert reader.execute("SELECT count(*) FROM surehand_calls").fetchone() == (number,)
+            saver.save_call("t", call(f"{number}"), after=None)
+        assert reader.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert reader.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    saver.save_call("t", call("last"), after=None)
 
 
-@pytest.mark.parametrize(
-    ("version", "has_it"),
-    [
-        ((3, 7, 0), True),
-        ((3, 40, 1), True),
-        ((3, 44, 5), True),
-        ((3, 44, 6), False),
-        ((3, 45, 0), True),
-        ((3, 50, 6), True),
-        ((3, 50, 7), False),
-        ((3, 51, 2), True),
-        ((3, 51, 3), False),
-        ((3, 52, 0), False),
-        ((4, 0, 0), False),
-    ],
-)
-def test_versions_whose_fast_journal_is_not_safe_for_several_are_known(
-    version: tuple[int, ...], *, has_it: bool
-) -> None:
-    assert has_wal_reset_bug(version) is has_it
+def test_a_reader_that_stays_on_what_it_sees_keeps_nobody_from_writing(path: Path, saver: SqliteSaver) -> None:
+    with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        assert reader.execute("SELECT count(*) FROM surehand_calls").fetchone() == (0,)
+        saver.save_call("t", call("k"), after=None)
+        assert reader.execute("SELECT count(*) FROM surehand_calls").fetchone() == (0,)
+
+
+def test_a_reader_that_is_there_longer_than_the_saver_loses_nothing(path: Path) -> None:
+    with closing(sqlite3.connect(path, timeout=0)) as reader:
+        with SqliteSaver(path) as saver:
+            saver.save_call("t", call("k"), after=None)
+            assert reader.execute("SELECT count(*) FROM surehand_calls").fetchone() == (1,)
+        assert reader.execute("SELECT count(*) FROM surehand_calls").fetchone() == (1,)
+    with SqliteSaver(path) as saver:
+        assert saver.calls("t") == [call("k")]
+
+
+def test_a_file_in_another_journal_mode_is_brought_to_the_fast_one(path: Path) -> None:
+    SqliteSaver(path).close()
+    with closing(sqlite3.connect(path)) as other:
+        assert other.execute("PRAGMA journal_mode = TRUNCATE").fetchone() == ("truncate",)
+    with SqliteSaver(path) as saver:
+        assert on_its_connection(saver, "PRAGMA journal_mode") == ("wal",)
+
+
+# The lock
+
+
+def lock_of(path: Path) -> FileLock:
+    return FileLock(f"{path}-lock", beside=str(path))
+
+
+def test_a_lock_that_somebody_has_is_waited_for_and_told(path: Path) -> None:
+    with SqliteSaver(path, timeout=0.05) as saver:
+        lock = lock_of(path)
+        assert lock.acquire(0)
+        told = r"runs.db' is in use by another process, which has had the lock '.*runs.db-lock' for 0.05 seconds"
+        with pytest.raises(StoreError, match=told):
+            saver.save_call("t", call("k"), after=None)
+        assert saver.threads() == []
+        lock.release()
+        assert saver.save_call("t", call("k"), after=None)
+        lock.close()
+
+
+def test_a_file_is_opened_under_the_lock_only(path: Path) -> None:
+    lock = lock_of(path)
+    assert lock.acquire(0)
+    with pytest.raises(StoreError, match="is in use by another process"):
+        SqliteSaver(path, timeout=0.05)
+    assert not path.exists()
+    lock.close()
+    SqliteSaver(path, timeout=0.05).close()
+
+
+def test_the_lock_is_free_between_commits_whatever_becomes_of_them(path: Path, saver: SqliteSaver) -> None:
+    lock = lock_of(path)
+    script = Script(saver)
+    script.steps(1)
+    with pytest.raises(CheckpointConflict):
+        saver.put(script.row(), [], after=None)
+    with pytest.raises(CheckpointError, match="no such table"):
+        on_its_connection(saver, "SELECT * FROM nowhere")
+    assert lock.acquire(0)
+    assert saver.threads() == ["thread"]
+    lock.close()
+
+
+def test_one_has_the_lock_at_a_time(path: Path) -> None:
+    first, second = lock_of(path), lock_of(path)
+    assert first.acquire(0)
+    assert first.acquire(0)
+    assert not second.acquire(0)
+    first.release()
+    first.release()
+    assert second.acquire(0)
+    assert not first.acquire(0.01)
+    second.close()
+    assert first.acquire(0)
+    first.close(removes=True)
+    assert list(path.parent.iterdir()) == []
+
+
+def test_a_lock_whose_file_was_removed_is_none(path: Path) -> None:
+    first, late = lock_of(path), lock_of(path)
+    assert first.acquire(0)
+    assert not late.acquire(0)  # it has opened the file
+    first.close(removes=True)
+    third = lock_of(path)
+    assert third.acquire(0)
+    assert not late.acquire(0)
+    third.close(removes=True)
+    assert late.acquire(0)
+    late.close()
+
+
+def test_who_has_no_lock_removes_nothing(path: Path) -> None:
+    first, second = lock_of(path), lock_of(path)
+    assert first.acquire(0)
+    assert not second.acquire(0)
+    second.close(removes=True)
+    assert path.with_name("runs.db-lock").exists()
+    first.close()
+
+
+def test_threads_that_lock_and_remove_are_alone(path: Path) -> None:
+    inside: list[int] = []
+    most: list[int] = []
+
+    def work(number: int) -> None:
+        for round_ in range(50):
+            lock = lock_of(path)
+            assert lock.acquire(20)
+            inside.append(number)
+            most.append(len(inside))
+            inside.remove(number)
+            lock.close(removes=round_ % 2 == 0)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert most == [1] * 200
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it knows no such rights")
+def test_the_lock_may_be_had_by_whoever_may_write_the_file(path: Path) -> None:
+    path.touch()
+    path.chmod(0o660)
+    lock = lock_of(path)
+    assert lock.acquire(0)
+    assert path.with_name("runs.db-lock").stat().st_mode & 0o777 == 0o660
+    lock.close()
+
+
+def test_a_folder_in_place_of_the_lock_is_told(path: Path) -> None:
+    path.with_name("runs.db-lock").mkdir()
+    with pytest.raises(StoreError, match=r"runs.db' (could not be used|cannot be opened) .*runs.db-lock"):
+        SqliteSaver(path)
+    assert committers() == 0
 
 
 # What happens to the file while it is open
@@ -542,7 +645,7 @@ def test_tables_that_were_changed_are_told(written: Path, table: str, change: st
 
 @pytest.mark.parametrize("table", ["checkpoints", "versions", "writes", "calls", "threads", "spaces"])
 def test_tables_that_go_while_they_are_used_are_told(written: Path, table: str) -> None:
-    with SqliteSaver(written, shared=True) as saver:
+    with SqliteSaver(written) as saver:
         harm(written, f"DROP TABLE surehand_{table}")
         with pytest.raises(CheckpointError, match="does not have the tables as Surehand made them"):
             read_all(saver)

@@ -44,12 +44,6 @@ def test_the_saver_on_a_database_in_memory_keeps_all_promises() -> None:
     check_checkpointer(partial(SqliteSaver, ":memory:"))
 
 
-@pytest.mark.slow
-def test_the_saver_on_a_shared_file_keeps_all_promises(tmp_path: Path) -> None:
-    numbers = itertools.count()
-    check_checkpointer(lambda: SqliteSaver(tmp_path / f"{next(numbers)}.db", synchronous="NORMAL", shared=True))
-
-
 class DeletesNothing(MemorySaver):
     def delete_thread(self, thread_id: str) -> None:
         pass

@@ -1,11 +1,11 @@
 """A SQLite file and the one connection to it.
 
-By default the file belongs to this process for as long as it is open: the connection is in SQLite's exclusive mode,
-whose lock the system takes away when the process ends, however it ends. SQLite before 3.51.3 (3.50.7 and 3.44.6 have
-the correction, too) can damage a file in write-ahead mode when two connections write and clean up at the same moment
-(https://sqlite.org/wal.html#walresetbug), and Python comes with such versions; with one connection it cannot happen.
-A file that several processes share is in write-ahead mode where SQLite is new enough, and otherwise keeps a rollback
-journal, which has no such fault and commits more slowly.
+Several processes may have the file open, and other programs may read it meanwhile. SQLite before 3.51.3 (3.50.7 and
+3.44.6 have the correction, too) can damage a file in write-ahead mode when two connections write, or move the log into
+the file, at the same moment (https://sqlite.org/wal.html#walresetbug), and Python comes with such versions. So whoever
+opens the file, writes, or closes it has a lock meanwhile that one process at a time gets; the log is moved by commits,
+and so under the lock as well. Newer versions need no such lock for safety. They get it all the same, for all who have
+the file open must do alike, whatever their SQLite.
 
 A file that was deleted or moved away does not keep its writers from writing: what they commit is lost with the file.
 So each commit looks whether the file is where it was before anybody is told that it holds.
@@ -14,19 +14,18 @@ So each commit looks whether the file is where it was before anybody is told tha
 from __future__ import annotations
 
 import os
-import random
 import sqlite3
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from surehand.checkpoints.committing import Database
+from surehand.checkpoints.sqlite.lock import FileLock
 from surehand.checkpoints.sqlite.statements import SCHEMA_VERSION, TABLES
 from surehand.errors import CheckpointError, StoreError, shown
 
-__all__ = ["MEMORY", "SqliteFile", "Synchronous", "has_wal_reset_bug"]
+__all__ = ["MEMORY", "SqliteFile", "Synchronous"]
 
 MEMORY: Final = ":memory:"
 """Instead of a path: a database in memory, which is gone with its saver."""
@@ -36,27 +35,26 @@ Synchronous: TypeAlias = Literal["FULL", "NORMAL"]
 _PAGE_BYTES: Final = 1024
 _PAGES_IN_LOG: Final = 4_000
 """After how many pages SQLite moves the write-ahead log into the file."""
-_RETRY_SECONDS: Final = 0.05
-"""The longest time between two attempts to open a file that another process holds."""
+_CLOSING_SECONDS: Final = 2.0
+"""How long closing waits for others at the most."""
 
 _USABLE: Final = "The saver goes on as soon as it can."
-_BUSY_ALONE: Final = (
-    "A file belongs to one process at a time: close the saver of the other one, or open it with shared=True in all."
+_BUSY: Final = f"Look for a process that stands still, or a program that writes the file; or wait longer. {_USABLE}"
+_CANNOT_OPEN: Final = (
+    "cannot be opened",
+    f"Give this user the right to read and write the file and its folder. {_USABLE}",
+    StoreError,
 )
-_BUSY_SHARED: Final = "Look for what holds it, such as a process that was opened without shared=True; or wait longer."
 _TOLD: Final[dict[str, tuple[str, str, type[StoreError]]]] = {
-    "SQLITE_BUSY": ("is in use by another process", _BUSY_ALONE, StoreError),
-    "SQLITE_LOCKED": ("is in use by another connection", _BUSY_ALONE, StoreError),
+    "SQLITE_BUSY": ("is in use by another process", _BUSY, StoreError),
+    "SQLITE_LOCKED": ("is in use by another connection", _BUSY, StoreError),
     "SQLITE_READONLY": (
         "cannot be written",
         f"Give this user the right to write the file and its folder. {_USABLE}",
         StoreError,
     ),
-    "SQLITE_CANTOPEN": (
-        "cannot be opened",
-        f"Give this user the right to read and write the file and its folder. {_USABLE}",
-        StoreError,
-    ),
+    "SQLITE_CANTOPEN": _CANNOT_OPEN,
+    "PermissionError": _CANNOT_OPEN,
     "SQLITE_FULL": ("does not fit on the disk", f"Make room; nothing of this was written. {_USABLE}", StoreError),
     "SQLITE_IOERR": (
         "could not be read or written",
@@ -81,16 +79,11 @@ _TOLD: Final[dict[str, tuple[str, str, type[StoreError]]]] = {
     ),
     "": ("could not be used", f"Look after the file and its folder. {_USABLE}", StoreError),
 }
-"""What is said of SQLite's errors, by the beginning of their names, and what to do."""
+"""What is said of errors of SQLite and of the lock, by the beginning of their names, and what to do."""
 
 _CAN_ASK_FOR_EFFECTIVE: Final = os.access in os.supports_effective_ids
 _Identity: TypeAlias = tuple[int, int] | None
 """Device and number of a file; None where there is none."""
-
-
-def has_wal_reset_bug(version: tuple[int, ...] = sqlite3.sqlite_version_info) -> bool:
-    """Whether a version of SQLite may damage a file in write-ahead mode that two connections use."""
-    return not (version >= (3, 51, 3) or (3, 50, 7) <= version < (3, 51) or (3, 44, 6) <= version < (3, 45))
 
 
 class SqliteFile(Database[sqlite3.Connection]):
@@ -99,63 +92,66 @@ class SqliteFile(Database[sqlite3.Connection]):
     Args:
         path: An absolute path without symbolic links, or ``MEMORY``.
         synchronous: How safe a commit is.
-        is_shared: Whether other processes may use the file, too.
-        timeout: Seconds to wait for others to let it go.
+        timeout: Seconds to wait for others who write.
     """
 
-    def __init__(self, path: str, *, synchronous: Synchronous, is_shared: bool, timeout: float) -> None:
+    def __init__(self, path: str, *, synchronous: Synchronous, timeout: float) -> None:
         self.path = path
         self.outlives_connection = path != MEMORY
         self._synchronous = synchronous
-        self._is_shared = is_shared
         self._timeout = timeout
-        self._journal = "TRUNCATE" if is_shared and has_wal_reset_bug() else "WAL"
+        self._lock = None if path == MEMORY else FileLock(f"{path}-lock", beside=path)
         self._file: _Identity = None
         """Of the file that was opened first: another one in its place is another's."""
         self._log: _Identity = None
         """Of the write-ahead log that belongs to the connection."""
 
     def connect(self) -> sqlite3.Connection:
-        """Open the file, or make it; waits where another process holds it."""
-        until = time.monotonic() + self._timeout
-        while True:
-            try:
-                return self._connect_once()
-            except sqlite3.OperationalError as error:
-                # In exclusive mode a connection that waits keeps what it has; two would wait for each other.
-                if not _is_busy(error) or time.monotonic() >= until:
-                    raise
-            time.sleep(random.uniform(_RETRY_SECONDS / 10, _RETRY_SECONDS))  # noqa: S311 - guards nothing
+        """Open the file, or make it."""
+        is_new = self._check_path()
+        self._acquire()
+        try:
+            connection = self._connected(is_new=is_new)
+        except BaseException:
+            self._close_lock()
+            raise
+        self._release()
+        return connection
 
     def begin(self, connection: sqlite3.Connection, *, writes: bool) -> None:
         """Begin, with the lock of a writer where it writes; a reader does not find out later that it has to wait."""
         self._check_in_place()
-        self._begin(connection, writes=writes)
-        while self._journal != "WAL" and _value(connection, "PRAGMA journal_mode") == "wal":
-            # A process to which the file belonged alone was here meanwhile.
-            self.roll_back(connection)
-            self._set_journal(connection)
-            self._begin(connection, writes=writes)
-
-    def _begin(self, connection: sqlite3.Connection, *, writes: bool) -> None:
-        connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
-        if not writes:
+        if writes:
+            self._acquire()
+            connection.execute("BEGIN IMMEDIATE")
+        else:
+            connection.execute("BEGIN")
             connection.execute("SELECT version FROM surehand_schema").fetchall()
 
     def commit(self, connection: sqlite3.Connection) -> None:
         """Commit; fails where the file is no longer where it was."""
         connection.execute("COMMIT")
+        self._release()
         self._check_in_place()
 
     def roll_back(self, connection: sqlite3.Connection) -> None:
         """Undo; SQLite may have done so itself."""
         if connection.in_transaction:
             connection.execute("ROLLBACK")
+        self._release()
 
     def close(self, connection: sqlite3.Connection) -> None:
-        """Let go of the file; SQLite moves the write-ahead log into it."""
+        """Let go of the file; SQLite moves the write-ahead log into it where nobody else has it open."""
         self._log = None
-        connection.close()
+        # Without the lock, too: SQLite moves the log only where it gets the whole file for itself, so that nobody who
+        # has it open is disturbed. To wait a little spares two that close at a time from leaving it to each other.
+        with suppress(OSError):
+            if self._lock is not None:
+                self._lock.acquire(min(self._timeout, _CLOSING_SECONDS))
+        try:
+            connection.close()
+        finally:
+            self._close_lock()
 
     def is_lost(self, connection: sqlite3.Connection) -> bool:
         """Whether the file that is open is no longer the one of its name."""
@@ -168,17 +164,33 @@ class SqliteFile(Database[sqlite3.Connection]):
         name = getattr(error, "sqlite_errorname", "") or type(error).__name__
         known = next((known for known in _TOLD if name.startswith(known)), "")
         problem, remedy, kind = _TOLD[known]
-        if known == "SQLITE_BUSY":
-            remedy = _BUSY_SHARED if self._is_shared else _BUSY_ALONE
         return kind(problem=f"{self.path!r} {problem} ({name}: {error})", remedy=remedy)
+
+    # Who may write
+
+    def _acquire(self) -> None:
+        if self._lock is not None and not self._lock.acquire(self._timeout):
+            raise StoreError(
+                problem=f"{self.path!r} is in use by another process, which has had the lock {self._lock.path!r} for "
+                f"{self._timeout:g} seconds",
+                remedy=_BUSY,
+            )
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+
+    def _close_lock(self) -> None:
+        """Close the lock's file; where SQLite has removed its log, nobody else uses the database, and the lock goes."""
+        if self._lock is not None:
+            self._lock.close(removes=_identity_of(f"{self.path}-wal") is None)
 
     # Opening
 
-    def _connect_once(self) -> sqlite3.Connection:
-        is_new = self._check_path()
+    def _connected(self, *, is_new: bool) -> sqlite3.Connection:
         mode = "rwc" if is_new else "rw"
         address = MEMORY if self.path == MEMORY else f"{Path(self.path).as_uri()}?mode={mode}"
-        connection = sqlite3.connect(address, timeout=0, isolation_level=None, uri=self.path != MEMORY)
+        connection = sqlite3.connect(address, timeout=self._timeout, isolation_level=None, uri=self.path != MEMORY)
         try:
             self._prepare(connection)
         except BaseException:
@@ -208,15 +220,12 @@ class SqliteFile(Database[sqlite3.Connection]):
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         connection.text_factory = _text
-        if not self._is_shared:  # before anything is read: SQLite then needs no memory that processes share
-            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         is_empty = self._check_tables(connection)
         for pragma, value in self._pragmas():
             connection.execute(f"PRAGMA {pragma} = {value}")
         self._set_journal(connection)
         if is_empty:
             self._make_tables(connection)
-        connection.execute(f"PRAGMA busy_timeout = {int(self._timeout * 1_000)}")
         if self.path != MEMORY:
             self._file = _identity_of(self.path)
 
@@ -234,11 +243,11 @@ class SqliteFile(Database[sqlite3.Connection]):
     def _set_journal(self, connection: sqlite3.Connection) -> None:
         if self.path == MEMORY:
             return
-        journal = _value(connection, f"PRAGMA journal_mode = {self._journal}")
-        if journal != self._journal.lower():
+        journal = _value(connection, "PRAGMA journal_mode = WAL")
+        if journal != "wal":
             raise StoreError(
-                problem=f"{self.path!r} keeps its journal in the mode {journal!r}; {self._journal} was asked for",
-                remedy="Put the file on a local disk, and let all that use it open it alike.",
+                problem=f"{self.path!r} keeps its journal in the mode {journal!r}; WAL was asked for",
+                remedy="Put the file on a local disk.",
             )
 
     def _make_tables(self, connection: sqlite3.Connection) -> None:
@@ -281,8 +290,6 @@ class SqliteFile(Database[sqlite3.Connection]):
             return True
         if _identity_of(self.path) != self._file:
             return False
-        if self._journal != "WAL":
-            return True
         log = _identity_of(f"{self.path}-wal")
         self._log = self._log or log
         return log == self._log
@@ -324,10 +331,6 @@ def _identity_of(path: str) -> _Identity:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def _is_busy(error: sqlite3.Error) -> bool:
-    return getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
 
 
 def _value(connection: sqlite3.Connection, query: str) -> object:

@@ -17,9 +17,6 @@ from surehand.errors import OptionError, StoreError
 
 __all__ = ["SqliteSaver"]
 
-_ALONE_SECONDS: Final = 5.0
-_SHARED_SECONDS: Final = 30.0
-"""Processes that share a file wait for one another, and not in the order in which they came."""
 _LONGEST_SECONDS: Final = 24 * 60 * 60
 
 
@@ -27,9 +24,13 @@ class SqliteSaver(CommittedSaver[sqlite3.Connection]):
     """Keeps runs in a SQLite file, which is made where there is none; needs nothing but Python.
 
     One thread commits what all threads and loops ask for, in groups; see ``docs/decisions/0018-one-writer-thread.md``.
-    Savers of one path in one process share it. Without ``shared`` the file belongs to this process until the savers
-    are closed or the process ends, however it ends; another process is refused meanwhile. An empty file counts as none:
-    a process that is killed while it makes the file leaves one.
+    Savers of one path in one process share it. Other processes of the machine may use the file at the same time, and
+    other programs, such as the ``sqlite3`` shell, may read it; they must not write it. Processes write one at a time:
+    who writes has the lock of a file beside it, ``runs.db-lock``, until the commit or its own death. Whoever closes
+    the database last removes that file; one that a killed process has left means nothing.
+
+    The file must be on a disk of this machine, or one where ``flock`` works and processes share memory; most network
+    file systems do not. An empty file counts as none: a process that is killed while it makes the file leaves one.
 
     A fork of the process cannot use the saver, nor open its file anew: SQLite's locks do not outlive a fork.
 
@@ -37,13 +38,11 @@ class SqliteSaver(CommittedSaver[sqlite3.Connection]):
         path: Of the file; ``":memory:"`` for a database that is gone when the saver is closed.
         synchronous: ``FULL``: what was stored survives a power failure. ``NORMAL`` is faster, and a power failure may
             take the last commits with it. The death of the process loses nothing either way.
-        shared: Whether several processes use the file at a time, all of them with ``shared=True``. Commits then take
-            longer with a SQLite before 3.51.3, whose fast journal is not safe for several processes.
-        timeout: Seconds to wait while another process holds the file; None for 5, and for 30 where it is shared.
+        timeout: Seconds to wait while others write, before ``StoreError`` is raised.
 
     Raises:
         OptionError: An option is unusable, or another saver of this path was opened with other options.
-        StoreError: The file cannot be opened or made, or is in use by another process.
+        StoreError: The file cannot be opened or made, or another process has been writing for too long.
         CheckpointError: The file is no database, another program's, or a newer Surehand's.
 
     Example:
@@ -56,14 +55,11 @@ class SqliteSaver(CommittedSaver[sqlite3.Connection]):
         path: str | os.PathLike[str],
         *,
         synchronous: Synchronous = "FULL",
-        shared: bool = False,
-        timeout: float | None = None,
+        timeout: float = 30.0,
     ) -> None:
-        if timeout is None:
-            timeout = _SHARED_SECONDS if shared else _ALONE_SECONDS
-        options = _Options(synchronous=synchronous, shared=shared, timeout=timeout)
+        options = _Options(synchronous=synchronous, timeout=timeout)
         real_path = _real_path(path)
-        options.check(real_path)
+        options.check()
         self._lease = _lease(real_path, options)
         super().__init__(self._lease.committer, SqliteStatements(), name=self._lease.name)
         # Without a reference to the saver: it is for the moment in which nobody has one any more.
@@ -92,21 +88,16 @@ class _Options:
     """How a file is opened."""
 
     synchronous: Synchronous
-    shared: bool
     timeout: float
 
     def __str__(self) -> str:
-        return f"synchronous={self.synchronous!r}, shared={self.shared}, timeout={self.timeout}"
+        return f"synchronous={self.synchronous!r}, timeout={self.timeout}"
 
-    def check(self, path: str) -> None:
+    def check(self) -> None:
         if self.synchronous not in get_args(Synchronous):
             raise OptionError(option="synchronous", value=self.synchronous, expected="'FULL' or 'NORMAL'")
-        if not isinstance(self.shared, bool):  # pyright: ignore[reportUnnecessaryIsInstance] - hosts may not type-check
-            raise OptionError(option="shared", value=self.shared, expected="True or False")
-        if self.shared and path == MEMORY:
-            raise OptionError(option="shared", value=self.shared, expected="False for a database in memory")
         if not _is_span(self.timeout):
-            raise OptionError(option="timeout", value=self.timeout, expected="seconds from 0 to a day, or None")
+            raise OptionError(option="timeout", value=self.timeout, expected="seconds from 0 to a day")
 
 
 def _is_span(value: object) -> bool:
@@ -136,7 +127,7 @@ class _Lease:
         self.options = options
         self.name = f"The saver of {path!r}"
         self.holders = 0
-        file = SqliteFile(path, synchronous=options.synchronous, is_shared=options.shared, timeout=options.timeout)
+        file = SqliteFile(path, synchronous=options.synchronous, timeout=options.timeout)
         self.committer = Committer(file, name=self.name)
 
     def leave(self) -> bool:
