@@ -8,7 +8,7 @@ one may need it to go on.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,6 +21,7 @@ from surehand.calls.recovery import find_out
 from surehand.concurrency import run_sync
 from surehand.control import current_runtime
 from surehand.errors import CheckpointConflict, InputError
+from surehand.interrupts import Interrupt, Interrupted, current_scope
 from surehand.outcomes import FailureKind, Outcome
 from surehand.shapes import leaf_errors
 from surehand.spec import DidNotHappen, Happened
@@ -76,7 +77,13 @@ async def _looked_up(call: Call, journal: CallJournal, entry: Entry) -> Recalled
 
 async def _as_known(call: Call, entry: Entry, known: Recalled | None) -> Call:
     call = call._replace(entry=entry._replace(known=known))
-    if known is None or known.state == "waiting" or call.is_rerun:
+    if known is None or call.is_rerun:
+        return call
+    if known.state == "waiting":
+        scope = current_scope()
+        left = None if scope is None else scope.left_open(known.asked)
+        if left:  # it would only ask again, after what stands before its question
+            raise Interrupted(left)
         return call
     if known.state == "running":
         return await _recovered(call, known)
@@ -159,13 +166,13 @@ def _unrecorded(call: Call, error: Exception) -> Call:
     return internal(call, f"The call of {call.name!r} could not be recorded", error)
 
 
-async def park(call: Call) -> None:
-    """Tell the journal that a call which had begun has asked a question."""
+async def park(call: Call, asked: Sequence[Interrupt]) -> None:
+    """Tell the journal that a call which had begun has asked."""
     journal, entry = call.turn.journal, call.entry
     if journal is None or entry is None or not entry.is_begun:
         return
     try:
-        await journal.wait(entry.key)
+        await journal.wait(entry.key, [question.id for question in asked])
     except Exception as error:  # noqa: BLE001 - the host's own journal
         log_fault(f"{call.id}: the journal could not record that the call asks", error)
 

@@ -96,6 +96,8 @@ class Recalled:
     """What it asked of the graph, besides its answer."""
     was_raised: bool = False
     """Whether its failure went up as an exception, so that no model was told of it."""
+    asked: tuple[str, ...] = ()
+    """The ids of the questions that it waits for."""
 
 
 class CallJournal(Protocol):
@@ -134,8 +136,13 @@ class CallJournal(Protocol):
         """
         ...
 
-    async def wait(self, key: CallKey) -> None:
-        """Record that a call that was begun here has asked a question, and did nothing yet."""
+    async def wait(self, key: CallKey, asked: Sequence[str] = ()) -> None:
+        """Record that a call that was begun here has asked, and did nothing yet.
+
+        Args:
+            key: The call.
+            asked: The ids of its questions. As long as none of them is answered, it need not be begun again.
+        """
         ...
 
 
@@ -167,9 +174,9 @@ class MemoryJournal:
         """Record what the call came to."""
         self._go_on(key, state=state_of(answer), answer=answer, command=command, was_raised=was_raised)
 
-    async def wait(self, key: CallKey) -> None:
-        """Record that the call has asked a question, and did nothing yet."""
-        self._go_on(key, state="waiting")
+    async def wait(self, key: CallKey, asked: Sequence[str] = ()) -> None:
+        """Record that the call has asked, and did nothing yet."""
+        self._go_on(key, state="waiting", asked=tuple(asked))
 
     def _go_on(self, key: CallKey, **changes: Any) -> None:
         with self._lock:

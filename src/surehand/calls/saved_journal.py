@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Final, NamedTuple, get_args
 
 from surehand.calls.journal import CallKey, Recalled, now, state_of
@@ -11,7 +12,7 @@ from surehand.concurrency import has_running_loop
 from surehand.control import Command, is_command
 from surehand.errors import CheckpointError
 from surehand.messages import ToolMessage
-from surehand.shapes import is_object
+from surehand.shapes import is_object, items_of
 
 __all__ = ["SavedJournal"]
 
@@ -88,13 +89,13 @@ class SavedJournal:
         told = {"answer": answer, "command": command, "was_raised": was_raised}
         await self._go_on(key, state_of(answer), told)
 
-    async def wait(self, key: CallKey) -> None:
-        """Record that the call has asked a question, and did nothing yet.
+    async def wait(self, key: CallKey, asked: Sequence[str] = ()) -> None:
+        """Record that the call has asked, and did nothing yet.
 
         Raises:
             StoreError: The storage failed.
         """
-        await self._go_on(key, "waiting", {})
+        await self._go_on(key, "waiting", {"asked": list(asked)})
 
     async def _go_on(self, key: CallKey, state: CallState, told: dict[str, Any]) -> None:
         begun = self._begun.pop(key)
@@ -134,6 +135,7 @@ class SavedJournal:
             answer=answer if isinstance(answer, ToolMessage) else None,
             command=command,
             was_raised=told.get("was_raised") is True,
+            asked=tuple(id for id in items_of(told.get("asked")) if isinstance(id, str)),
         )
 
 

@@ -206,7 +206,8 @@ class _Kept:
             _inherited.append(self.loop)
         # A daemon thread may be at work in it when the interpreter ends.
         elif not self.loop.is_closed() and not self.loop.is_running():
-            self.loop.run_until_complete(self.loop.shutdown_asyncgens())
+            if not has_running_loop():  # the collector may come by in any thread
+                self.loop.run_until_complete(self.loop.shutdown_asyncgens())
             self.loop.close()
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -135,6 +135,13 @@ class InterruptScope:
             number = self._entered[path]
             self._entered[path] += 1
         return self.within(*path, str(number), tool=tool)
+
+    def left_open(self, ids: Sequence[str]) -> list[Interrupt]:
+        """The questions with these ids, where each of them is known, unanswered and not expired; else nothing."""
+        asked, answers, now = self._questions.asked, self._questions.answers, self._questions.now()
+        found = [asked[id] for id in ids if id in asked and id not in answers]
+        is_late = any(question.expires_at is not None and now > question.expires_at for question in found)
+        return found if len(found) == len(ids) and not is_late else []
 
     @property
     def has_answers(self) -> bool:

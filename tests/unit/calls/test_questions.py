@@ -149,6 +149,39 @@ def test_answers_find_their_calls_in_any_order_partly_and_later() -> None:
     assert RAN.count("pay Ann") == 1
 
 
+@by_both_doors
+def test_a_call_that_has_no_answer_yet_is_not_begun_again(run: Door) -> None:
+    begun: list[str] = []
+
+    @tool
+    def twice(name: str, ctx: ToolContext) -> str:
+        """Ask two things."""
+        begun.append(name)
+        return f"{ctx.interrupt(f'{name}1')} {ctx.interrupt(f'{name}2')}"
+
+    graph = kept(twice)
+    state = run(graph, turn_of(*[("twice", {"name": name}) for name in "ABC"]))
+    while questions := questions_in(state):
+        state = run(graph, Command(resume={questions[-1].id: questions[-1].value}))
+    assert [answer.text for answer in answers_in(state)] == ["A1 A2", "B1 B2", "C1 C2"]
+    assert sorted(begun) == sorted("AAABBBCCC")  # to ask, to ask again, to end
+
+
+def test_a_call_whose_question_has_expired_is_begun_again_to_hear_of_it() -> None:
+    @tool
+    def hurry(name: str, ctx: ToolContext) -> str:
+        """Ask what is to be answered soon."""
+        return str(ctx.interrupt(name, expires_in=0.02))
+
+    graph = kept(hurry, ask)
+    questions = questions_in(graph.invoke(turn_of(("hurry", {"name": "Quick?"}), "ask"), THREAD))
+    time.sleep(0.03)
+    state = graph.invoke(Command(resume={questions[1].id: "yes"}), THREAD)
+    late, heard = answers_in(state)
+    assert late.outcome is not None
+    assert (late.outcome.kind, heard.text) == ("expired", "Sure? 'yes'")
+
+
 def test_answers_find_their_calls_whichever_asked_first() -> None:
     @tool
     async def dawdle(name: str) -> str:

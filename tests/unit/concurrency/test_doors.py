@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from contextvars import ContextVar
 import pytest
 
 from surehand import AIMessage, ToolMessage, ToolNode, tool
-from surehand.concurrency import blocked_loops, borrowed_loop, entered_by_sync_door, run_sync
+from surehand.concurrency import blocked_loops, borrowed_loop, doors, entered_by_sync_door, run_sync
 
 variable: ContextVar[str] = ContextVar("variable", default="unset")
 
@@ -424,3 +425,23 @@ def test_a_background_loop_that_is_stopped_twice_ends_quietly(capfd: pytest.Capt
         background.join(5)
     assert capfd.readouterr().err == ""
     assert background.loop.is_closed()
+
+
+def test_a_kept_loop_may_be_collected_where_another_loop_runs() -> None:
+    kept: list[object] = []
+
+    def work() -> None:
+        run_sync(_value)
+        kept.append(vars(doors._threads)["kept"])  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - nobody else holds it
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    loop: asyncio.AbstractEventLoop = vars(kept[0])["loop"]
+
+    async def collect() -> None:
+        kept.clear()
+        gc.collect()
+
+    asyncio.run(collect())
+    assert loop.is_closed()

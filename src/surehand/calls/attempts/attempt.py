@@ -101,8 +101,8 @@ class _Stay:
         with self.call.turn.holding(self.call.position, self._tell_breaker):
             try:
                 ended = await self._until_final()
-            except Interrupted:
-                await park(self.call)
+            except Interrupted as asked:
+                await park(self.call, asked.interrupts)
                 raise
             self.outcome = ended.outcome
         return ended
