@@ -17,6 +17,7 @@ from typing import Any, Final, Self, get_args
 
 from support.kill_orders import POINTS, VISITS, Form, Order, Point, entries
 from support.kill_verdict import complaints
+from support.liveness import soon
 from support.pages import ROOT
 
 __all__ = ["Yard", "play", "play_crash", "play_frozen", "play_in_time", "play_together"]
@@ -106,7 +107,8 @@ class Round:
 
     def says(self, mark: str) -> bool:
         """Whether the ledger has such a line."""
-        return any(entry["mark"] == mark for entry in entries(Path(self.order.ledger)))
+        ledger = Path(self.order.ledger)
+        return ledger.exists() and any(entry["mark"] == mark for entry in entries(ledger))
 
     def errors(self) -> str:
         """What the programs wrote to their standard error."""
@@ -168,6 +170,7 @@ def play_frozen(yard: Yard, order: Order, seed: str, *, takes: float) -> None:
     """Have a process stand still while another one goes on with its run, and then wake up."""
     now, chance = _drawn(yard, replace(order, timeout=0.3), seed)
     first = now.start()
+    assert soon(lambda: now.says("kept"), within=20), f"It did not begin. {now}"  # else it would give its input again
     time.sleep(chance.uniform(0, takes))
     os.kill(first, signal.SIGSTOP)
     now.run()
