@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -468,7 +468,7 @@ def test_a_journal_that_contradicts_itself_ends_the_call() -> None:
 class _Full(MemoryJournal):
     """Can be told of no question."""
 
-    async def wait(self, key: CallKey) -> None:
+    async def wait(self, key: CallKey, asked: Sequence[str] = ()) -> None:
         raise OSError("disk full")
 
 

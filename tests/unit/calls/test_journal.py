@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -131,7 +132,7 @@ class _Broken:
     async def finish(self, key: CallKey, answer: ToolMessage, command: Any = None, *, was_raised: bool = False) -> None:
         self._act("finish")
 
-    async def wait(self, key: CallKey) -> None:
+    async def wait(self, key: CallKey, asked: Sequence[str] = ()) -> None:
         self._act("wait")
 
     def _act(self, step: str) -> None:
@@ -286,7 +287,7 @@ class _Keeping:
     async def finish(self, key: CallKey, answer: ToolMessage, command: Any = None, *, was_raised: bool = False) -> None:
         raise AssertionError
 
-    async def wait(self, key: CallKey) -> None:
+    async def wait(self, key: CallKey, asked: Sequence[str] = ()) -> None:
         raise AssertionError
 
 
