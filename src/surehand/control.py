@@ -97,6 +97,25 @@ class Publisher(Protocol):
         ...
 
 
+class KeptRun(Protocol):
+    """What keeps a run, as far as nodes need to know it."""
+
+    @property
+    def saver(self) -> Any:
+        """The ``Checkpointer``."""
+        ...
+
+    @property
+    def codec(self) -> Any:
+        """How values are written for it."""
+        ...
+
+    @property
+    def thread_id(self) -> str:
+        """The thread that the run is kept under."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
     """What a graph hands to the nodes it runs."""
@@ -112,14 +131,8 @@ class Runtime:
     """Puts a value on the stream of a mode; None outside a stream."""
     wanted: frozenset[str] = frozenset()
     """The modes that somebody reads."""
-    saver: Any = None
-    """The ``Checkpointer`` of this run; None where it is not kept."""
-    codec: Any = None
-    """How values are written for it; None where the run is not kept."""
-    thread_id: str = ""
-    """The thread that the run is kept under; empty where it is not."""
-    keeping: Any = None
-    """What keeps the run, for graphs that run inside of this node; None where it is not kept."""
+    keeping: KeptRun | None = None
+    """What keeps the run, for what runs inside of this node; None where it is not kept."""
     namespace: str = ""
     """Where in the thread what runs inside of this node is kept; empty where nothing is."""
     attempt: int = 1

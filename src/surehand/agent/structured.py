@@ -21,13 +21,14 @@ from surehand.arguments import InvalidArguments, MalformedArguments, parse_argum
 from surehand.calls import Host, ToolReturn, ToolTable, Turn, calls_of, log_fault, past_calls, run_turn
 from surehand.calls.history import PastCall
 from surehand.errors import OptionError
+from surehand.graph.channels import MISSING
 from surehand.messages import AIMessage, HumanMessage, Message, ToolCall, ToolMessage, close_call
 from surehand.models import ChatModel, ChatOpenAI
 from surehand.outcomes import FailureKind
 from surehand.shapes import is_object
 from surehand.tools import Tool
 
-__all__ = ["MISSING", "AnswerForm", "Missing", "Taken", "read_format"]
+__all__ = ["MISSING", "AnswerForm", "Taken", "read_format"]
 
 _WHOLE: Final = "answer"
 """The parameter that gets the whole answer."""
@@ -40,17 +41,6 @@ _TOO_EARLY: Final = (
 )
 _BY_A_CALL: Final = "Give your answer now by calling {names}. Plain text is not taken as an answer."
 _AS_JSON: Final = "Your answer is not in the form that was asked for.\n{complaints}\nGive it again, as one JSON object."
-
-
-class Missing:
-    """The type of MISSING."""
-
-    def __repr__(self) -> str:
-        return "MISSING"
-
-
-MISSING: Final = Missing()
-"""There is no answer, where None could be one."""
 
 
 class Taken(NamedTuple):

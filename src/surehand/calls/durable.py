@@ -186,7 +186,7 @@ def is_overtaken(error: BaseException | None) -> bool:
     if error is None or runtime is None or runtime.keeping is None:
         return False
     conflicts = [leaf for leaf in leaf_errors(error) if isinstance(leaf, CheckpointConflict)]
-    return any(conflict.thread_id == runtime.thread_id for conflict in conflicts)
+    return any(conflict.thread_id == runtime.keeping.thread_id for conflict in conflicts)
 
 
 async def record(call: Call) -> None:

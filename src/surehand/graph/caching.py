@@ -35,9 +35,8 @@ class NodeCache:
         self._lock = Lock()
         self._results: OrderedDict[Hashable, tuple[float, Any]] = OrderedDict()
 
-    def find(self, node: str, seen: object) -> object:
-        """What was returned for this, as a copy; MISSED where it is not known any more."""
-        key = self._key(node, seen)
+    def find(self, key: Hashable) -> object:
+        """What was returned for a key, as a copy; MISSED where it is not known any more."""
         with self._lock:
             at, result = self._results.get(key, (0.0, MISSED))
         ttl = self._policy.ttl
@@ -45,16 +44,21 @@ class NodeCache:
             return MISSED
         return copy.deepcopy(result)
 
-    def keep(self, node: str, seen: object, returned: object) -> None:
-        """Keep what was returned for this."""
-        key, kept = self._key(node, seen), copy.deepcopy(returned)
+    def keep(self, key: Hashable, returned: object) -> None:
+        """Keep what was returned for a key."""
+        kept = copy.deepcopy(returned)
         with self._lock:
             self._results[key] = (SYSTEM_CLOCK.now(), kept)
             self._results.move_to_end(key)
             while len(self._results) > self._policy.max_results:
                 self._results.popitem(last=False)
 
-    def _key(self, node: str, seen: object) -> Hashable:
+    def key_of(self, node: str, seen: object) -> Hashable:
+        """What tells what a node is given from others; made before the node runs, which may change what it is given.
+
+        Raises:
+            NodeError: It cannot be told from others.
+        """
         if self._policy.key is not None:
             made: Hashable = self._policy.key(seen)
             return made

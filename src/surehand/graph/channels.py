@@ -25,7 +25,7 @@ class Missing:
 
 
 MISSING: Final = Missing()
-"""The value of a key that nobody has written yet."""
+"""In place of a value that nobody has written or given yet, where None could be one."""
 
 _COPIES: Final[dict[type, Callable[[Any], Any]]] = {list: list, dict: dict, set: set}
 

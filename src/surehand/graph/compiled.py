@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from surehand.checkpoints.codec import Codec
@@ -36,7 +36,12 @@ class CompiledGraph:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         saver = plan.checkpointer
-        self._keeper = None if saver is None else Keeper(saver=saver, codec=Codec(plan.all_types()))
+        self._keeper = None if saver is None else Keeper(saver=saver, codec=self._codec)
+
+    @cached_property
+    def _codec(self) -> Codec:
+        """Reads and writes the values of this graph, wherever it is kept."""
+        return Codec(self._plan.all_types())
 
     @property
     def plan(self) -> Plan:
@@ -181,8 +186,7 @@ class CompiledGraph:
             Exception: As ``ainvoke``.
         """
         settings = read_settings(config, context=context, outlet=outlet_around())
-        codec = Codec(self._plan.all_types()) if self._keeper is None else self._keeper.codec
-        run = await open_inside(self._plan, settings, self._given(input), place, codec)
+        run = await open_inside(self._plan, settings, self._given(input), place, self._codec)
         await drive(run)
         return self._result_of(run)
 

@@ -36,7 +36,7 @@ from surehand.graph.tasks import Settings, Tasks
 from surehand.graph.updates import Update, read_update
 from surehand.interrupts import Interrupt, Interrupted, interrupted_in
 
-__all__ = ["Run", "beginning", "begun_with", "drive", "drive_here", "targets_after"]
+__all__ = ["Run", "beginning", "begun_with", "drive", "drive_here"]
 
 
 class Run:
@@ -310,9 +310,32 @@ class Run:
         if self.for_parent:  # the graph around this one takes over, whatever the edges here say
             return Snapshot(step=before.step + 1, values=values, tasks=(), ran=ran)
         commanded = [(update.node, target) for update in updates for target in update.targets]
-        return await targets_after(
-            self._plan, self._tasks, before, sources, values, ran=ran, commanded=commanded, is_here=is_here
-        )
+        return await self.led_on(before, sources, values, ran=ran, commanded=commanded, is_here=is_here)
+
+    async def led_on(
+        self,
+        before: Snapshot,
+        sources: Sequence[str],
+        values: Values,
+        *,
+        ran: tuple[str, ...],
+        commanded: Sequence[tuple[str, object]] = (),
+        is_here: bool,
+    ) -> Snapshot:
+        """The snapshot after nodes ran: where their edges, branches and commands lead.
+
+        Branches see the state after the whole step.
+        """
+        step = before.step + 1
+        targets: list[tuple[str, object]] = []
+        for source in sources:
+            targets += [(source, target) for target in self._plan.edges.get(source, ())]
+            for branch in self._plan.branches.get(source, ()):
+                answer = await self._tasks.ask(branch, values, step=step, is_here=is_here)
+                targets += [(source, target) for target in targets_of_branch(branch, answer)]
+        arrived, complete = arrive(self._plan, before.arrived, sources)
+        now, deferred = next_tasks([*targets, *complete, *commanded], self._plan, before.deferred)
+        return Snapshot(step=step, values=values, tasks=now, arrived=arrived, deferred=deferred, ran=ran)
 
     def _merge(self, values: Values, updates: Sequence[Update], sources: Sequence[str]) -> Values:
         writes = [write for update in updates for write in update.writes]
@@ -343,33 +366,6 @@ def begun_with(plan: Plan, given: object, *, on: Values | None = None) -> Values
 def beginning(values: Values, *, step: int = -1) -> Snapshot:
     """The snapshot that a run begins with."""
     return Snapshot(step=step, values=values, tasks=(ENTRY,))
-
-
-async def targets_after(
-    plan: Plan,
-    tasks: Tasks,
-    before: Snapshot,
-    sources: Sequence[str],
-    values: Values,
-    *,
-    ran: tuple[str, ...],
-    commanded: Sequence[tuple[str, object]] = (),
-    is_here: bool,
-) -> Snapshot:
-    """The snapshot after nodes ran: where their edges, branches and commands lead.
-
-    Branches see the state after the whole step.
-    """
-    step = before.step + 1
-    targets: list[tuple[str, object]] = []
-    for source in sources:
-        targets += [(source, target) for target in plan.edges.get(source, ())]
-        for branch in plan.branches.get(source, ()):
-            answer = await tasks.ask(branch, values, step=step, is_here=is_here)
-            targets += [(source, target) for target in targets_of_branch(branch, answer)]
-    arrived, complete = arrive(plan, before.arrived, sources)
-    now, deferred = next_tasks([*targets, *complete, *commanded], plan, before.deferred)
-    return Snapshot(step=step, values=values, tasks=now, arrived=arrived, deferred=deferred, ran=ran)
 
 
 async def drive(run: Run) -> None:

@@ -63,7 +63,7 @@ async def open_inside(plan: Plan, settings: Settings, given: object, place: str,
         CheckpointError: What is kept cannot be read.
     """
     runtime = current_runtime()
-    around: Keeping | None = None if runtime is None else runtime.keeping
+    around = None if runtime is None else cast("Keeping | None", runtime.keeping)
     if runtime is None or around is None:
         return Run(plan, replace(settings, keeping=None), beginning(begun_with(plan, given)))
     keeping = replace(around, codec=codec)

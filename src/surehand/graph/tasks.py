@@ -118,7 +118,8 @@ class Tasks:
     ) -> tuple[object, object]:
         """Call the node once: what it was given, and what it returned."""
         seen = self._seen(before, before.tasks[position])
-        known = MISSED if node.cache is None else node.cache.find(node.name, seen)
+        key = None if node.cache is None else node.cache.key_of(node.name, seen)
+        known = MISSED if node.cache is None else node.cache.find(key)
         if known is not MISSED:
             return seen, known
         given = self._plan.state.messages_in(seen) if node.takes_messages else seen
@@ -129,7 +130,7 @@ class Tasks:
         if node.takes_messages and isinstance(returned, AIMessage) and is_array(given) and are_messages(given):
             returned = as_new(returned, given)
         if node.cache is not None:
-            node.cache.keep(node.name, seen, returned)
+            node.cache.keep(key, returned)
         return seen, returned
 
     def _seen(self, before: Snapshot, task: Task) -> object:
@@ -199,7 +200,7 @@ class Tasks:
         known = self._runtimes.get(node)
         if known is not None and known.metadata["step"] == step:
             return known
-        settings, keeping = self._settings, self._settings.keeping
+        settings = self._settings
         made = Runtime(
             config=settings.config,
             store=self.store,
@@ -207,10 +208,7 @@ class Tasks:
             metadata={"graph": self._plan.name, "node": node, "step": step},
             elapsed=self._elapsed,
             shared=self._shared,
-            saver=None if keeping is None else keeping.saver,
-            codec=None if keeping is None else keeping.codec,
-            thread_id="" if keeping is None else keeping.thread_id,
-            keeping=keeping,
+            keeping=settings.keeping,
         )
         if settings.outlet is not None:
             made = self._heard(made, settings.outlet, node)

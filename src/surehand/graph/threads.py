@@ -9,14 +9,13 @@ from typing import Any, Final, NamedTuple
 from surehand.checkpoints import CheckpointRow
 from surehand.control import START, RunConfig
 from surehand.errors import InputError, shown
-from surehand.graph.engine import targets_after
+from surehand.graph.engine import Run
 from surehand.graph.kept import Keeping, Kept
-from surehand.graph.plan import Node, Plan
+from surehand.graph.plan import Plan
 from surehand.graph.saving import Recorder
 from surehand.graph.snapshot import Snapshot
 from surehand.graph.state import MappingState
-from surehand.graph.tasks import Settings, Tasks
-from surehand.graph.updates import Update
+from surehand.graph.tasks import Settings
 from surehand.interrupts import Interrupt
 from surehand.wording import did_you_mean
 
@@ -106,23 +105,10 @@ async def change(plan: Plan, settings: Settings, keeping: Keeping, values: objec
     writes = [] if values is None else plan.state.read_update(node, values, values=before.values)
     merged = plan.state.merge(before.values, writes)
     plan.state.check(merged, (node,))
-    tasks = Tasks(plan, settings, _NOTHING, recorder=recorder, is_nested=False)
-    after = await targets_after(
-        plan, tasks, before, [node], merged, ran=() if node == START else (node,), is_here=False
-    )
+    run = Run(plan, settings, before, recorder=recorder)
+    after = await run.led_on(before, [node], merged, ran=() if node == START else (node,), is_here=False)
     await recorder.put(after, source="update", wrote={write.key for write in writes}, is_here=False)
     return _named(keeping.thread_id, recorder.checkpoint_id)
-
-
-class _Nothing:
-    """No graph runs while the state is changed."""
-
-    async def run_subgraph(self, before: Snapshot, position: int, node: Node, plan: Plan, *, is_here: bool) -> Update:
-        """Never called: only paths are asked."""
-        raise AssertionError
-
-
-_NOTHING: Final = _Nothing()
 
 
 def _node(plan: Plan, before: Snapshot, as_node: str | None) -> str:

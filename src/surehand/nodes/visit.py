@@ -48,7 +48,7 @@ class Visit:
             store=store if store is not None or runtime is None else runtime.store,
             context=context if context is not None or runtime is None else runtime.context,
             config=given,
-            thread_id=thread_of(given) or ("" if runtime is None else runtime.thread_id),
+            thread_id=thread_of(given) or _kept_thread(runtime),
         )
         return cls(conversation=conversation, messages=conversation.messages(), request=request, runtime=runtime)
 
@@ -56,11 +56,11 @@ class Visit:
     def journal(self) -> CallJournal | None:
         """The journal of the graph around the node; None where the run is not kept."""
         runtime = self.runtime
-        if runtime is None or runtime.saver is None:
+        if runtime is None or runtime.keeping is None:
             return None
         from surehand.calls.saved_journal import SavedJournal  # noqa: PLC0415 - only kept runs pay for it
 
-        return SavedJournal(runtime.saver, runtime.thread_id, runtime.codec)
+        return SavedJournal(runtime.keeping.saver, runtime.keeping.thread_id, runtime.keeping.codec)
 
     @property
     def place(self) -> str:
@@ -74,7 +74,7 @@ class Visit:
     @property
     def retries_failures(self) -> bool:
         """Whether what failed is run again: by the node's own policy, and by whoever runs a node that is not kept."""
-        return self.runtime is None or self.runtime.saver is None or self.runtime.attempt > 1
+        return self.runtime is None or self.runtime.keeping is None or self.runtime.attempt > 1
 
     def before_answer(self) -> Sequence[Any]:
         """The messages that the newest AI message answers, as they were given."""
@@ -82,6 +82,11 @@ class Visit:
         while newest > 0 and not isinstance(self.messages[newest], AIMessage):
             newest -= 1
         return self.conversation.given[: max(newest, 0)]
+
+
+def _kept_thread(runtime: Runtime | None) -> str:
+    """The thread that the run around is kept under; empty where it is not."""
+    return "" if runtime is None or runtime.keeping is None else runtime.keeping.thread_id
 
 
 def thread_of(config: RunConfig) -> str:

@@ -208,3 +208,16 @@ def test_failures_are_not_kept() -> None:
 def test_a_cache_is_a_policy(options: Any) -> None:
     with pytest.raises(OptionError, match="cache"):
         StateGraph(State).add_node("node", lambda state: None, **options)
+
+
+def test_a_node_that_changes_what_it_is_given_is_known_by_what_it_was_given() -> None:
+    runs = Counter[str]()
+
+    def node(state: State) -> dict[str, Any]:
+        runs["node"] += 1
+        state["number"] += 1
+        return {"log": [state["number"]]}
+
+    graph = alone(node, cache=CachePolicy())
+    assert [graph.invoke({"number": 1})["log"] for _ in range(2)] == [[2], [2]]
+    assert runs == {"node": 1}
