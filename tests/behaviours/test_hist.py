@@ -69,12 +69,14 @@ def test_HIST_07_unparsable_arguments_are_exported_as_an_object() -> None:
 
 
 def test_HIST_09_missing_id_is_made_and_written_to_call_and_answer() -> None:
-    call = openai_chat.read_message(
-        {
-            "role": "assistant",
-            "content": None,
-            "tool_calls": [{"id": None, "type": "function", "function": {"name": "f", "arguments": "{}"}}],
-        }
+    (call,) = openai_chat.read_messages(
+        [
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": None, "type": "function", "function": {"name": "f", "arguments": "{}"}}],
+            }
+        ]
     )
     assert isinstance(call, AIMessage)
     answer = ToolMessage("4", tool_call_id=call.tool_calls[0]["id"])

@@ -6,7 +6,6 @@ it accepts. ``dialect_of`` finds out which one a host's messages speak, so that 
 
 from __future__ import annotations
 
-from surehand.dialects import anthropic_messages, openai_chat, text_calls
 from surehand.dialects.detect import Dialect, dialect_of
 
-__all__ = ["Dialect", "anthropic_messages", "dialect_of", "openai_chat", "text_calls"]
+__all__ = ["Dialect", "dialect_of"]

@@ -37,10 +37,21 @@ from surehand.messages import (
     convert_to_messages,
     repair_transcript,
 )
-from surehand.shapes import mapping_of
+from surehand.shapes import items_of, mapping_of
 from surehand.wording import NO_OUTPUT
 
-__all__ = ["MessageStream", "read_message", "read_reply", "usage_of", "write_answers", "write_messages"]
+__all__ = [
+    "NAME",
+    "MessageStream",
+    "knows",
+    "read_messages",
+    "read_reply",
+    "usage_of",
+    "write_answers",
+    "write_messages",
+]
+
+NAME: Final = "anthropic_messages"
 
 _ABOUT_REPLY: Final = ("id", "model", "stop_reason", "stop_sequence", "container", "stop_details")
 _OPENING: Final = "(the start of this conversation was left out)"
@@ -96,13 +107,28 @@ def usage_of(usage: object) -> dict[str, Any] | None:
     return read
 
 
-def read_message(message: Mapping[str, Any]) -> Message:
-    """One assistant message, or one user message without answers to calls.
+def knows(item: object, fields: Mapping[str, Any]) -> bool:
+    """Whether it is an assistant's message with calls as blocks, or a whole reply."""
+    blocks = [] if fields.get("tool_calls") else items_of(fields.get("content"))
+    is_reply = fields.get("type") == "message" and "stop_reason" in fields
+    return fields.get("role") == "assistant" and (
+        is_reply or any(mapping_of(block).get("type") == "tool_use" for block in blocks)
+    )
+
+
+def read_messages(given: Sequence[object], /) -> list[Message]:
+    """The messages of a request, replies among them.
 
     Raises:
-        InputError: It has no role that Anthropic knows.
+        InputError: One has no role that Anthropic knows.
     """
-    return convert_to_messages([message])[-1]
+    return convert_to_messages([_as_message(item) for item in given])
+
+
+def _as_message(item: object) -> object:
+    """A reply as the message it is; anything else as it came."""
+    fields = payload_of(item)
+    return read_reply(fields) if fields.get("type") == "message" and "stop_reason" in fields else item
 
 
 def write_messages(
@@ -207,8 +233,9 @@ def _written_answer(message: ToolMessage) -> dict[str, Any]:
     return written
 
 
-def write_answers(answers: Iterable[ToolMessage]) -> list[dict[str, Any]]:
+def write_answers(answers: Iterable[ToolMessage], /, given: Sequence[object] = ()) -> list[dict[str, Any]]:
     """Tool messages as one user message of ``tool_result`` blocks, with the ids that they came with."""
+    del given
     blocks = [{**_written_answer(answer), "tool_use_id": answer.tool_call_id} for answer in answers]
     return [{"role": "user", "content": blocks}] if blocks else []
 

@@ -2,56 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, Protocol
+import functools
+import importlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Protocol, cast
 
-from surehand.dialects import anthropic_messages, openai_chat
 from surehand.dialects.wire import payload_of
 from surehand.messages import Message, ToolMessage
-from surehand.shapes import items_of, mapping_of
 
 __all__ = ["Dialect", "dialect_of"]
 
 
 class Dialect(Protocol):
-    """A way of writing messages that is not ours: reads a host's message, writes answers beside it."""
+    """A way of writing messages that is not ours; each is a module of this package.
+
+    A host's item is a message, a part of one where the dialect cuts them so, or a provider's whole reply.
+    """
 
     @property
-    def name(self) -> str:
-        """The dialect's name: ``openai_chat`` or ``anthropic_messages``."""
+    def NAME(self) -> str:  # noqa: N802 - a module's constant
+        """The module's name, such as ``openai_chat``."""
         ...
 
-    def read(self, message: Any) -> Message:
-        """One message of the host's, as ours."""
+    def knows(self, item: object, fields: Mapping[str, Any]) -> bool:
+        """Whether a host's item is what a model said, in this dialect and no other.
+
+        Args:
+            item: As the host holds it: plain JSON, or an object of a provider's SDK.
+            fields: The same as a mapping; empty where it has no such form.
+        """
         ...
 
-    def write_answers(self, answers: Iterable[ToolMessage]) -> list[Any]:
-        """The answers as the host's own messages; their number may differ."""
+    def read_messages(self, given: Sequence[object], /) -> list[Message]:
+        """The host's items as messages, calls and answers paired."""
+        ...
+
+    def write_answers(self, answers: Iterable[ToolMessage], /, given: Sequence[object] = ()) -> list[Any]:
+        """The answers as the host's own items; their number may differ.
+
+        Args:
+            answers: One for each call, in call order.
+            given: The host's items that they answer, for what only those tell, such as which calls came without an id.
+        """
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class _ModuleDialect:
-    name: str
-    _read: Callable[[Any], Message]
-    _write: Callable[[Iterable[ToolMessage]], list[Any]]
-
-    def read(self, message: Any) -> Message:
-        return self._read(message)
-
-    def write_answers(self, answers: Iterable[ToolMessage]) -> list[Any]:
-        return self._write(answers)
-
-
-_OPENAI: Final = _ModuleDialect("openai_chat", openai_chat.read_message, openai_chat.write_answers)
-_ANTHROPIC: Final = _ModuleDialect(
-    "anthropic_messages", anthropic_messages.read_message, anthropic_messages.write_answers
+_MODULES: Final = (
+    "langchain_messages",
+    "anthropic_messages",
+    "openai_chat",
 )
+"""The dialects, those first whose marks nobody else has."""
+
+
+@functools.cache
+def _dialects() -> list[Dialect]:
+    # Imported when a host's first foreign message is looked at: programs with our own messages need none of them.
+    return [cast("Dialect", importlib.import_module(f"surehand.dialects.{name}")) for name in _MODULES]
 
 
 def dialect_of(messages: Sequence[object]) -> Dialect | None:
-    """The dialect of the newest assistant's message; None where that is a message of ours, or nothing is recognised.
+    """The dialect of what the model said last; None where that is a message of ours, or nothing is recognised.
 
     Messages may be plain JSON or the objects that a provider's SDK makes of it.
     """
@@ -59,11 +70,9 @@ def dialect_of(messages: Sequence[object]) -> Dialect | None:
         if isinstance(message, Message):
             if message.type == "ai":
                 return None
-        elif (fields := payload_of(message)).get("role") == "assistant":
-            return _ANTHROPIC if _has_tool_use(fields) else _OPENAI
+            continue
+        fields = payload_of(message)
+        for dialect in _dialects():
+            if dialect.knows(message, fields):
+                return dialect
     return None
-
-
-def _has_tool_use(fields: Mapping[str, Any]) -> bool:
-    blocks = [] if fields.get("tool_calls") else items_of(fields.get("content"))
-    return any(mapping_of(block).get("type") == "tool_use" for block in blocks)

@@ -43,7 +43,18 @@ from surehand.messages import (
 from surehand.shapes import items_of, mapping_of
 from surehand.wording import NO_OUTPUT
 
-__all__ = ["ChatStream", "read_message", "read_reply", "usage_of", "write_answers", "write_messages"]
+__all__ = [
+    "NAME",
+    "ChatStream",
+    "knows",
+    "read_messages",
+    "read_reply",
+    "usage_of",
+    "write_answers",
+    "write_messages",
+]
+
+NAME: Final = "openai_chat"
 
 _ABOUT_REPLY: Final = ("id", "model", "created", "system_fingerprint", "service_tier")
 _EXTRA_TEXTS: Final = ("reasoning_content", "reasoning", "refusal")
@@ -99,13 +110,19 @@ def _number(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-def read_message(message: Mapping[str, Any]) -> Message:
-    """One message of a request or reply.
+def knows(item: object, fields: Mapping[str, Any]) -> bool:
+    """Whether it is an assistant's message, or a whole completion; asked when no other dialect knows it."""
+    return fields.get("role") == "assistant" or bool(items_of(fields.get("choices")))
+
+
+def read_messages(given: Sequence[object], /) -> list[Message]:
+    """The messages of a request, replies among them.
 
     Raises:
-        InputError: It has no role that Chat Completions know.
+        InputError: One has no role that Chat Completions know.
     """
-    return convert_to_messages([message])[-1]
+    items = [read_reply(item) if "choices" in payload_of(item) else item for item in given]
+    return convert_to_messages(items)
 
 
 def write_messages(
@@ -205,8 +222,9 @@ def _answer_text(message: ToolMessage) -> str:
     return clean_text("\n".join(text for text in texts if text)) or NO_OUTPUT
 
 
-def write_answers(answers: Iterable[ToolMessage]) -> list[dict[str, Any]]:
+def write_answers(answers: Iterable[ToolMessage], /, given: Sequence[object] = ()) -> list[dict[str, Any]]:
     """Tool messages as Chat Completions' ``tool`` messages, with the ids that they came with."""
+    del given
     return [_written_answer(answer, answer.tool_call_id) for answer in answers]
 
 

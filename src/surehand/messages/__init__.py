@@ -26,7 +26,7 @@ from surehand.messages.finish import FinishReason, finish_reason_of
 from surehand.messages.json_form import json_form
 from surehand.messages.parts import WHOLE_KINDS, message_of, parts_of
 from surehand.messages.reducer import add_messages, as_new, with_id
-from surehand.messages.stored import message_from_dict, message_to_dict
+from surehand.messages.stored import message_from_dict, message_to_dict, outcome_from_dict
 from surehand.messages.telling import asked, message_reader, tell, telling, told
 from surehand.messages.transcripts import (
     ProblemKind,
@@ -77,6 +77,7 @@ __all__ = [
     "message_reader",
     "message_to_dict",
     "new_call_id",
+    "outcome_from_dict",
     "parts_of",
     "repair_transcript",
     "tell",

@@ -13,7 +13,7 @@ from surehand.messages.json_form import json_form
 from surehand.outcomes import FailureKind, Outcome
 from surehand.shapes import mapping_of
 
-__all__ = ["VERSION", "is_stored", "message_from_dict", "message_to_dict"]
+__all__ = ["VERSION", "is_stored", "message_from_dict", "message_to_dict", "outcome_from_dict"]
 
 VERSION: Final = 1
 """The form's version, under the key ``surehand``; a reader refuses later ones."""
@@ -105,7 +105,15 @@ def _built(kind: type[Message], fields: dict[str, Any]) -> Message:
     return message
 
 
-def _outcome(form: dict[str, Any]) -> Outcome:
+def outcome_from_dict(form: object) -> Outcome | None:
+    """The outcome of what ``Outcome.to_dict`` wrote; None where it is something else."""
+    try:
+        return _outcome(mapping_of(form))
+    except (TypeError, ValueError, KeyError, AttributeError):
+        return None
+
+
+def _outcome(form: Mapping[str, Any]) -> Outcome:
     kind = form["kind"]
     return Outcome(
         kind=None if kind is None else FailureKind(kind),

@@ -39,7 +39,7 @@ class Conversation:
 
     def messages(self) -> list[Message]:
         """All of them, as Surehand's own; read together, as one message of a provider's may hold several answers."""
-        return convert_to_messages(self.given)
+        return self.dialect.read_messages(self.given) if self.dialect else convert_to_messages(self.given)
 
     def last(self) -> Message | None:
         """The last one, without a look at the others; None where there is none."""
@@ -48,11 +48,11 @@ class Conversation:
         newest = self.given[-1]
         if isinstance(newest, Message):
             return newest
-        return self.dialect.read(newest) if self.dialect else convert_to_messages([newest])[-1]
+        return self.messages()[-1]  # read with the others: a provider's message may be cut into several items
 
     def update(self, answers: Sequence[ToolMessage]) -> Any:
         """The answers as the input came: a list for a list, else ``{key: […]}``, in the dialect of the messages."""
-        written: list[Any] = self.dialect.write_answers(answers) if self.dialect else list(answers)
+        written: list[Any] = self.dialect.write_answers(answers, self.given) if self.dialect else list(answers)
         return written if self.is_list else {self.key: written}
 
 

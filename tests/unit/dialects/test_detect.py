@@ -34,7 +34,7 @@ def test_newest_assistants_message_decides(messages: list[Any], name: str) -> No
     dialect = dialect_of(messages)
 
     assert dialect is not None
-    assert dialect.name == name
+    assert dialect.NAME == name
 
 
 @pytest.mark.parametrize("messages", [[], [OPENAI, AIMessage("x")], [HumanMessage("x")], ["x", 5], [{"type": "ai"}]])
@@ -47,8 +47,8 @@ def test_dialect_reads_and_answers(message: dict[str, Any]) -> None:
     dialect = dialect_of([message])
     assert dialect is not None
 
-    read = dialect.read(message)
-    (answer,) = dialect.write_answers([ToolMessage("4", tool_call_id="c")])
+    (read,) = dialect.read_messages([message])
+    (answer,) = dialect.write_answers([ToolMessage("4", tool_call_id="c")], [message])
 
     assert isinstance(read, AIMessage)
     assert [call["id"] for call in read.tool_calls] == ["c"]

@@ -206,7 +206,7 @@ def test_chosen_extra_fields_are_sent_back() -> None:
 
 def test_custom_call_is_written_as_it_was_read() -> None:
     custom = {"id": "c", "type": "custom", "custom": {"name": "calc", "input": "4 + 4"}}
-    message = openai_chat.read_message({"role": "assistant", "content": None, "tool_calls": [custom]})
+    (message,) = openai_chat.read_messages([{"role": "assistant", "content": None, "tool_calls": [custom]}])
 
     assert written(message)[0]["tool_calls"] == [custom]
 
