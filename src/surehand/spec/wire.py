@@ -13,7 +13,7 @@ from surehand.spec.names import MAX_NAME_LENGTH
 
 __all__ = ["export_names", "original_names", "wire_name"]
 
-_LEGAL: Final = re.compile(rf"[a-zA-Z0-9_-]{{1,{MAX_NAME_LENGTH}}}")
+_LEGAL: Final = re.compile(rf"[a-zA-Z_][a-zA-Z0-9_-]{{0,{MAX_NAME_LENGTH - 1}}}")
 _ILLEGAL_RUN: Final = re.compile(r"[^a-zA-Z0-9_-]+")
 _MARK_LENGTH: Final = 8
 """Hexadecimal digits that tell apart names which had to be cut."""
@@ -22,16 +22,19 @@ _MARK_LENGTH: Final = 8
 def wire_name(name: str) -> str:
     """The name in the form that every provider takes: 1 to 64 of the characters a-z, A-Z, 0-9, ``_`` and ``-``.
 
-    A name of that form stays as it is. Accents are dropped, other scripts are written by code point (``查询`` becomes
+    It begins with a letter or ``_``, which Gemini insists on: ``3d_print`` becomes ``_3d_print``. A name of that form
+    stays as it is. Accents are dropped, other scripts are written by code point (``查询`` becomes
     ``u67e5u8be2``), and what is left of illegal characters becomes one ``_`` each run. The same name always gives the
     same result.
     """
     if _LEGAL.fullmatch(name):
         return name
     plain = "".join(map(_plain_letters, unicodedata.normalize("NFKD", name)))
-    wire = _ILLEGAL_RUN.sub("_", plain).strip("_")
+    wire = _ILLEGAL_RUN.sub("_", plain).strip("_").lstrip("-")
     if not wire:
         return f"tool_{_mark(name)}"
+    if wire[0].isdecimal():
+        wire = f"_{wire}"
     return wire if len(wire) <= MAX_NAME_LENGTH else f"{wire[: MAX_NAME_LENGTH - _MARK_LENGTH - 1]}_{_mark(name)}"
 
 

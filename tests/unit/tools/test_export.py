@@ -13,7 +13,16 @@ from pydantic import BaseModel, Field
 from surehand.errors import ToolDefinitionError
 from surehand.spec import InjectedToolCallId, ToolSpec
 from surehand.tools import Tool
-from surehand.tools.export import export_names, original_names, to_anthropic, to_mcp, to_openai, wire_name
+from surehand.tools.export import (
+    export_names,
+    original_names,
+    to_anthropic,
+    to_bedrock,
+    to_gemini,
+    to_mcp,
+    to_openai,
+    wire_name,
+)
 
 
 def spec_of(function: Callable[..., Any], **options: Any) -> ToolSpec:
@@ -61,6 +70,29 @@ def test_the_anthropic_form_has_an_input_schema() -> None:
     assert exported["name"] == "search"
 
 
+def test_the_responses_form_is_flat_and_always_says_whether_it_is_strict() -> None:
+    exported = to_openai(spec_of(search), api="responses")
+    assert {key: exported[key] for key in ("type", "name", "strict")} == {
+        "type": "function",
+        "name": "search",
+        "strict": False,
+    }
+    assert exported["parameters"]["required"] == ["query"]
+    assert to_openai(spec_of(search), api="responses", strict=True)["strict"] is True
+
+
+def test_the_gemini_form_carries_the_schema_as_json_schema() -> None:
+    exported = to_gemini(spec_of(search))
+    assert (exported["name"], exported["description"]) == ("search", "Search the catalogue.")
+    assert exported["parametersJsonSchema"]["required"] == ["query"]
+
+
+def test_the_bedrock_form_is_a_tool_spec() -> None:
+    exported = to_bedrock(spec_of(search))["toolSpec"]
+    assert exported["name"] == "search"
+    assert exported["inputSchema"]["json"]["required"] == ["query"]
+
+
 def test_the_mcp_form_hints_at_what_the_options_say() -> None:
     exported = to_mcp(spec_of(search, read_only=True, idempotent=True))
     assert exported["annotations"] == {"readOnlyHint": True, "idempotentHint": True}
@@ -85,7 +117,7 @@ def test_a_tool_without_a_description_has_none_on_the_wire() -> None:
     assert "description" not in to_openai(spec_of(bare))["function"]
 
 
-@pytest.mark.parametrize("export", [to_openai, to_anthropic, to_mcp])
+@pytest.mark.parametrize("export", [to_openai, to_anthropic, to_gemini, to_bedrock, to_mcp])
 def test_what_is_exported_can_be_changed_without_changing_the_tool(
     export: Callable[[ToolSpec], dict[str, Any]],
 ) -> None:
@@ -223,6 +255,8 @@ def test_a_legal_name_stays_as_it_is(name: str) -> None:
     [
         ("Code Calculator!", "Code_Calculator"),
         ("get.user", "get_user"),
+        ("3d_print", "_3d_print"),
+        ("-dash", "dash"),
         ("café crème", "cafe_creme"),
         ("查询", "u67e5u8be2"),
     ],
@@ -231,12 +265,13 @@ def test_an_illegal_name_is_written_in_legal_characters(name: str, wire: str) ->
     assert wire_name(name) == wire
 
 
-@pytest.mark.parametrize("name", ["!!!", "🙂", "查" * 64, "é" * 64])
+@pytest.mark.parametrize("name", ["!!!", "🙂", "查" * 64, "é" * 64, "3" * 64, "---"])
 def test_every_wire_name_is_legal_and_stable(name: str) -> None:
     wire = wire_name(name)
     assert 1 <= len(wire) <= 64
     assert wire.isascii()
     assert wire.replace("_", "").replace("-", "").isalnum()
+    assert wire[0].isalpha() or wire[0] == "_"
     assert wire_name(name) == wire
 
 
