@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -124,6 +125,19 @@ class AIMessageChunk(AIMessage):
         _set(self, "is_restart", is_restart)
         _set(self, "_assembled", None)
 
+    @classmethod
+    def of(cls, message: AIMessage) -> AIMessageChunk:
+        """A whole message as one piece."""
+        return AIMessageChunk(
+            message.content,
+            tool_call_chunks=[_piece_of(call, index) for index, call in enumerate(message.tool_calls)],
+            usage_metadata=message.usage_metadata,
+            name=message.name,
+            id=message.id,
+            additional_kwargs=message.additional_kwargs,
+            response_metadata=message.response_metadata,
+        )
+
     @property
     def _read(self) -> Calls:
         """The calls, read when somebody asks: a sum of a thousand chunks is built a thousand times."""
@@ -183,6 +197,12 @@ class AIMessageChunk(AIMessage):
         )
         _set(message, "_calls", self._read)
         return message
+
+
+def _piece_of(call: ToolCall, index: int) -> ToolCallChunk:
+    args = call["args"]
+    text = args if isinstance(args, str) else json.dumps(args, ensure_ascii=False, default=str)
+    return {"id": call["id"], "name": call["name"], "args": text, "index": index, "type": "tool_call_chunk"}
 
 
 def _joined(left: Content, right: Content) -> Content:

@@ -7,7 +7,6 @@ input, transcripts that providers accept, tools, the nudge, calls written as tex
 from __future__ import annotations
 
 import copy
-import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Collection, Iterator, Mapping, Sequence
 from contextlib import aclosing
@@ -22,8 +21,6 @@ from surehand.messages import (
     AIMessage,
     AIMessageChunk,
     Message,
-    ToolCall,
-    ToolCallChunk,
     convert_to_messages,
     message_reader,
     repair_transcript,
@@ -156,7 +153,7 @@ class BaseChatModel(ABC):
         reply = await told(self._own_pieces(request), reader)
         said = self._with_text_calls(reply, request)
         if said is not reply:
-            reader("messages", _chunk_of(AIMessage("", tool_calls=said.tool_calls, id=reply.id)))
+            reader("messages", AIMessageChunk.of(AIMessage("", tool_calls=said.tool_calls, id=reply.id)))
         return said
 
     def stream(self, input: ModelInput, config: RunConfig | None = None) -> Iterator[AIMessageChunk]:
@@ -185,7 +182,7 @@ class BaseChatModel(ABC):
                 yield piece
         # Told only when the text has ended, which has been streamed by then: a call cannot be seen before it is whole.
         if whole is not None and (calls := self._text_calls_of(whole, request)):
-            yield _chunk_of(AIMessage("", tool_calls=calls))
+            yield AIMessageChunk.of(AIMessage("", tool_calls=calls))
 
     async def _own_pieces(self, request: ModelRequest) -> AsyncGenerator[AIMessageChunk, None]:
         """The reply in pieces, with the tools' own names."""
@@ -204,7 +201,7 @@ class BaseChatModel(ABC):
 
     async def _pieces(self, request: ModelRequest) -> AsyncGenerator[AIMessageChunk, None]:
         """The reply in pieces; a model that cannot stream has one."""
-        yield _chunk_of(await self._answer(request))
+        yield AIMessageChunk.of(await self._answer(request))
 
     def _checked_options(self, options: dict[str, Any]) -> dict[str, Any]:
         """The options, if this kind of model can keep what they ask for."""
@@ -299,25 +296,6 @@ def _piece_with_own_names(piece: AIMessageChunk, request: ModelRequest) -> AIMes
     own = original_names(request.wire_names)
     chunks = [{**chunk, "name": own.get(chunk["name"] or "", chunk["name"])} for chunk in piece.tool_call_chunks]
     return piece.replace(tool_call_chunks=chunks)
-
-
-def _chunk_of(message: AIMessage) -> AIMessageChunk:
-    """A whole message as one piece of a stream."""
-    return AIMessageChunk(
-        message.content,
-        tool_call_chunks=[_piece_of(call, index) for index, call in enumerate(message.tool_calls)],
-        usage_metadata=message.usage_metadata,
-        name=message.name,
-        id=message.id,
-        additional_kwargs=message.additional_kwargs,
-        response_metadata=message.response_metadata,
-    )
-
-
-def _piece_of(call: ToolCall, index: int) -> ToolCallChunk:
-    args = call["args"]
-    text = args if isinstance(args, str) else json.dumps(args, ensure_ascii=False, default=str)
-    return {"id": call["id"], "name": call["name"], "args": text, "index": index, "type": "tool_call_chunk"}
 
 
 async def _next_of(pieces: AsyncGenerator[AIMessageChunk, None]) -> AIMessageChunk | None:
