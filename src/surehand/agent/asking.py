@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from surehand.agent.hooks import Hook
 from surehand.agent.middleware import ModelRequest, ModelResponse
@@ -16,7 +16,7 @@ from surehand.errors import InputError, OptionError
 from surehand.messages import AIMessage, HumanMessage, Message, SystemMessage
 from surehand.messages import asked as asked_of
 from surehand.messages.base import are_messages
-from surehand.models import ChatModel, ToolChoice
+from surehand.models import ChatModel, ToolChoice, as_own_model
 from surehand.shapes import is_object
 from surehand.tools import BaseTool, as_tools
 
@@ -193,7 +193,8 @@ class _Way:
                 value=request.messages,
                 remedy="Pass messages; convert_to_messages makes them of other forms.",
             )
-        check_model(request.model)
+        model = as_own_model(request.model)
+        check_model(model)
         form = self._asker.form
         if request.response_format is not None and (form is None or request.response_format is not form.strategy):
             raise OptionError(
@@ -202,7 +203,7 @@ class _Way:
                 expected="None or that of the agent",
                 remedy="What is validated in the end is the agent's: give it to create_agent.",
             )
-        return replace(request, tools=self._runnable(request.tools, hook))
+        return replace(request, model=cast("ChatModel", model), tools=self._runnable(request.tools, hook))
 
     def _runnable(self, given: tuple[Any, ...], hook: Hook) -> tuple[BaseTool, ...]:
         """The tools of a request, if the agent would run each of them when it is called."""

@@ -35,7 +35,7 @@ from surehand.events import Listener
 from surehand.graph import CompiledGraph
 from surehand.graph.plan import Plan
 from surehand.messages import SystemMessage
-from surehand.models import ChatModel, ToolChoice, init_chat_model
+from surehand.models import ChatModel, ForeignModel, ToolChoice, as_own_model, init_chat_model
 from surehand.policy import (
     DEFAULT_NO_PROGRESS,
     UNSET,
@@ -58,7 +58,7 @@ _OF_LOOP: Final = frozenset({"model_calls", "jump_to"})
 
 
 def create_agent(
-    model: str | ChatModel,
+    model: str | ChatModel | ForeignModel,
     tools: AgentTools = None,
     *,
     system_prompt: str | SystemMessage | None = None,
@@ -90,7 +90,7 @@ def create_agent(
         agent.invoke({"messages": "Is it raining in Hangzhou?"})["messages"][-1].text
 
     Args:
-        model: A chat model, or its name for ``init_chat_model``.
+        model: A chat model, also one of LangChain's, or a name for ``init_chat_model``.
         tools: What the model may use: tools or plain functions, or a function that gives them anew for each turn (see
             ``ToolNode``). None and an empty list offer nothing. A ``ToolNode`` is used as it is: with it come all its
             options, and none of them is given here.
@@ -249,5 +249,6 @@ class Agent(CompiledGraph):
 def _as_model(model: object) -> ChatModel:
     if isinstance(model, str):
         return init_chat_model(model)
-    check_model(model)
-    return cast("ChatModel", model)
+    own = as_own_model(model)
+    check_model(own)
+    return cast("ChatModel", own)

@@ -22,7 +22,7 @@ from surehand.agent.strategies import ProviderStrategy, ToolStrategy
 from surehand.control import Runtime
 from surehand.errors import OptionError
 from surehand.messages import AIMessage, Message, SystemMessage
-from surehand.models import ChatModel, ToolChoice
+from surehand.models import ChatModel, ForeignModel, ToolChoice
 from surehand.policy import UNSET, Unset
 from surehand.tools import BaseTool
 
@@ -124,7 +124,7 @@ class ModelRequest:
     def override(
         self,
         *,
-        model: ChatModel | Unset = UNSET,
+        model: ChatModel | ForeignModel | Unset = UNSET,
         messages: Sequence[Message] | Unset = UNSET,
         system_prompt: str | SystemMessage | Unset | None = UNSET,
         system_message: SystemMessage | Unset | None = UNSET,

@@ -3,10 +3,11 @@
 from surehand.models.anthropic import ChatAnthropic
 from surehand.models.base import BaseChatModel, ModelRequest
 from surehand.models.choice import PROVIDERS, init_chat_model
+from surehand.models.foreign import as_own_model
 from surehand.models.local import LocalModel
 from surehand.models.nudge import Nudge
 from surehand.models.openai import DEEPSEEK, OLLAMA, OPENAI, ChatOpenAI, Endpoint
-from surehand.models.protocol import ChatModel, ModelInput, ToolChoice
+from surehand.models.protocol import ChatModel, ForeignModel, ModelInput, ToolChoice
 
 __all__ = [
     "DEEPSEEK",
@@ -18,10 +19,12 @@ __all__ = [
     "ChatModel",
     "ChatOpenAI",
     "Endpoint",
+    "ForeignModel",
     "LocalModel",
     "ModelInput",
     "ModelRequest",
     "Nudge",
     "ToolChoice",
+    "as_own_model",
     "init_chat_model",
 ]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from surehand.control import RunConfig
 from surehand.messages import AIMessage, AIMessageChunk, Message
 
-__all__ = ["ChatModel", "ModelInput", "ToolChoice"]
+__all__ = ["ChatModel", "ForeignModel", "ModelInput", "ToolChoice"]
 
 ModelInput: TypeAlias = str | Message | Sequence[Any] | Mapping[str, Any]
 """What a model takes: text, messages in any form that ``convert_to_messages`` knows, or a state with ``messages``."""
@@ -39,4 +39,16 @@ class ChatModel(Protocol):
 
     def astream(self, input: ModelInput, config: RunConfig | None = None) -> AsyncIterator[AIMessageChunk]:
         """The answer in pieces, as they arrive; their sum is the answer."""
+        ...
+
+
+class ForeignModel(Protocol):
+    """A chat model of LangChain's, or one with something around it: what checkers can see of them all."""
+
+    def bind(self, **options: Any) -> Any:
+        """The same with options."""
+        ...
+
+    def ainvoke(self, input: Any, config: Any = None, /) -> Awaitable[Any]:
+        """The model's answer, as a message of its own."""
         ...
