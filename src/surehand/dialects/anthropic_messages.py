@@ -14,6 +14,7 @@ from typing import Any, Final, cast
 
 from surehand.dialects.blocks import anthropic_answer_block, anthropic_block
 from surehand.dialects.streams import Reply
+from surehand.dialects.turns import in_turns
 from surehand.dialects.wire import (
     calls_in_order,
     clean_text,
@@ -54,7 +55,6 @@ __all__ = [
 NAME: Final = "anthropic_messages"
 
 _ABOUT_REPLY: Final = ("id", "model", "stop_reason", "stop_sequence", "container", "stop_details")
-_OPENING: Final = "(the start of this conversation was left out)"
 
 
 def read_reply(payload: object) -> AIMessage:
@@ -109,6 +109,7 @@ def usage_of(usage: object) -> dict[str, Any] | None:
 
 def knows(item: object, fields: Mapping[str, Any]) -> bool:
     """Whether it is an assistant's message with calls as blocks, or a whole reply."""
+    del item
     blocks = [] if fields.get("tool_calls") else items_of(fields.get("content"))
     is_reply = fields.get("type") == "message" and "stop_reason" in fields
     return fields.get("role") == "assistant" and (
@@ -143,34 +144,17 @@ def write_messages(
         names: Tool name -> the name the tool was offered by, where the two differ.
     """
     system: list[Content] = []
-    written: list[dict[str, Any]] = []
+    entries: list[tuple[str, list[dict[str, Any]]]] = []
     for message in repair_transcript(messages):
         if isinstance(message, SystemMessage):
             system.append(message.content)  # there is one place for it, above the conversation, wherever it stood
-            continue
-        role, blocks = _written(message, names or {})
-        if written and written[-1]["role"] == role:
-            written[-1]["content"] += blocks
         else:
-            written.append({"role": role, "content": blocks})
-    # The API wants the user to speak first; a trimmed conversation may begin with the model.
-    if written and written[0]["role"] == "assistant":
-        written.insert(0, {"role": "user", "content": [_text(_OPENING)]})
-    for entry in written:
-        entry["content"] = entry["content"] or [_text(NO_OUTPUT)]
-    _strip_end(written)
-    return _written_system(system), written
+            entries.append(_written(message, names or {}))
+    return _written_system(system), in_turns(entries, _text)
 
 
 def _text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
-
-
-def _strip_end(written: list[dict[str, Any]]) -> None:
-    """A conversation may end with the assistant, but not with blanks of its."""
-    if written and written[-1]["role"] == "assistant" and written[-1]["content"][-1].get("type") == "text":
-        block = written[-1]["content"][-1]
-        written[-1]["content"][-1] = {**block, "text": block["text"].rstrip()}
 
 
 def _written_system(system: list[Content]) -> str | list[dict[str, Any]] | None:

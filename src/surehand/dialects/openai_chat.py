@@ -112,6 +112,7 @@ def _number(value: object) -> int:
 
 def knows(item: object, fields: Mapping[str, Any]) -> bool:
     """Whether it is an assistant's message, or a whole completion; asked when no other dialect knows it."""
+    del item
     return fields.get("role") == "assistant" or bool(items_of(fields.get("choices")))
 
 
