@@ -248,13 +248,23 @@ class MessageStream:
             return self._about({**mapping_of(event.get("delta")), "usage": event.get("usage")})
         if kind == "error":  # inside a stream that began with HTTP 200: it ends here, without a stop reason
             return self._reply.add(metadata={"error": event.get("error")})
-        self._is_stopped = self._is_stopped or kind == "message_stop"
+        if kind == "message_stop":
+            self._is_stopped = True
+            return self._reply.add(whole_content=self._unsaid())
         index: object = event.get("index")
         return self._feed_block(index + self._first, kind, event) if isinstance(index, int) else None
 
     def finish(self) -> AIMessage:
         """The message as far as it came."""
-        return self._reply.message(_simple([block.whole() for _, block in sorted(self._blocks.items())]))
+        return self._reply.message(self._content())
+
+    def _content(self) -> Content:
+        return _simple([block.whole() for _, block in sorted(self._blocks.items())])
+
+    def _unsaid(self) -> Content | None:
+        """The content, where the texts that were told are not all of it."""
+        content = self._content()
+        return None if isinstance(content, str) else content
 
     def _begin(self) -> bool:
         """Take in a start; whether it voids what came before.

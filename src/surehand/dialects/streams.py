@@ -21,7 +21,7 @@ class Reply:
         self.metadata: dict[str, Any] = {}
         self._usage: dict[str, Any] | None = None
         self._texts: list[str] = []
-        self._extras: dict[str, list[str]] = {}
+        self._extras: dict[str, list[str | list[str]]] = {}
         self._calls = CallAssembler()
         self._message: AIMessage | None = None
 
@@ -34,14 +34,24 @@ class Reply:
         self,
         *,
         text: str = "",
-        extras: Mapping[str, str] | None = None,
+        extras: Mapping[str, str | list[str]] | None = None,
         pieces: Iterable[ToolCallChunk] = (),
         metadata: Mapping[str, Any] | None = None,
         usage: Mapping[str, Any] | None = None,
+        whole_content: Content | None = None,
     ) -> AIMessageChunk | None:
-        """Take in what one event brings; the same as a chunk, or None if it brings nothing."""
+        """Take in what one event brings; the same as a chunk, or None if it brings nothing.
+
+        Args:
+            text: What it adds to the text.
+            extras: What it adds to ``additional_kwargs``; texts and lists grow.
+            pieces: Of calls.
+            metadata: What it says about the reply.
+            usage: The tokens it tells.
+            whole_content: The content so far, where the texts are not all of it.
+        """
         pieces, extras, metadata = list(pieces), extras or {}, metadata or {}
-        if not (text or extras or pieces or metadata or usage):
+        if not (text or extras or pieces or metadata or usage or whole_content):
             return None
         self._message = None
         self._texts.append(text)
@@ -59,6 +69,7 @@ class Reply:
             usage_metadata=usage,
             additional_kwargs=extras,
             response_metadata=metadata,
+            whole_content=whole_content,
         )
 
     def message(self, content: Content | None = None) -> AIMessage:
@@ -68,10 +79,16 @@ class Reply:
                 "".join(self._texts) if content is None else content,
                 tool_calls=self._calls.calls(is_finished=self.is_finished),
                 usage_metadata=self._usage,
-                additional_kwargs={key: "".join(parts) for key, parts in self._extras.items()},
+                additional_kwargs={key: _grown(parts) for key, parts in self._extras.items()},
                 response_metadata=self.metadata,
             )
         return self._message
+
+
+def _grown(parts: Iterable[str | list[str]]) -> str | list[str]:
+    """The parts of a text, or of a list, as one."""
+    texts = [part for part in parts if isinstance(part, str)]
+    return "".join(texts) if texts else [item for part in parts if not isinstance(part, str) for item in part]
 
 
 def _total(usage: dict[str, Any]) -> dict[str, Any]:

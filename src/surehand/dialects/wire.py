@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from surehand.errors import shown
@@ -22,6 +22,7 @@ __all__ = [
     "clean",
     "clean_text",
     "content_blocks",
+    "is_from",
     "payload_of",
     "sendable_arguments",
     "sendable_arguments_text",
@@ -43,6 +44,11 @@ def payload_of(value: object) -> Mapping[str, Any]:
     if not callable(dump) or isinstance(value, type):
         return mapping_of(value)
     return mapping_of(dump(exclude_none=True))
+
+
+def is_from(value: object, package: str) -> bool:
+    """Whether the value's class, or one it comes from, is the package's; found without importing it."""
+    return any(f"{kind.__module__}.".startswith(f"{package}.") for kind in type(value).__mro__)
 
 
 def clean_text(text: str) -> str:
@@ -112,11 +118,18 @@ def _says_something(text: object) -> bool:
     return isinstance(text, str) and bool(text.strip())
 
 
-def calls_in_order(message: AIMessage, blocks: Sequence[Mapping[str, Any]]) -> dict[int, ToolCall]:
-    """Which call each ``tool_use`` block of the content stands for, by the block's position."""
+def calls_in_order(
+    message: AIMessage,
+    blocks: Sequence[Mapping[str, Any]],
+    *,
+    kinds: Collection[str] = ("tool_use",),
+    id_key: str = "id",
+) -> dict[int, ToolCall]:
+    """Which call each block of these kinds stands for, by the block's position in the content."""
     # By order where the numbers agree, because ids that a provider repeated were replaced in the calls only.
-    positions = [position for position, block in enumerate(blocks) if block.get("type") == "tool_use"]
+    positions = [position for position, block in enumerate(blocks) if block.get("type") in kinds]
     if len(positions) == len(message.tool_calls):
         return dict(zip(positions, message.tool_calls, strict=True))
     by_id = {call["id"]: call for call in message.tool_calls}
-    return {position: by_id[blocks[position]["id"]] for position in positions if blocks[position].get("id") in by_id}
+    ids = {position: blocks[position].get(id_key) for position in positions}
+    return {position: by_id[call_id] for position, call_id in ids.items() if call_id in by_id}

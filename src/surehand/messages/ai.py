@@ -92,13 +92,15 @@ class AIMessageChunk(AIMessage):
     ``tool_calls`` holds the calls as far as they have come: one whose text is not complete is an invalid call.
     """
 
-    __slots__ = ("_assembled", "is_restart", "tool_call_chunks")
-    _fields = (*Message._fields, "tool_call_chunks", "usage_metadata", "is_restart")
+    __slots__ = ("_assembled", "is_restart", "tool_call_chunks", "whole_content")
+    _fields = (*Message._fields, "tool_call_chunks", "usage_metadata", "is_restart", "whole_content")
 
     tool_call_chunks: list[ToolCallChunk]
     """Pieces of calls, in the order they came; a sum of chunks holds one for each call."""
     is_restart: bool
     """Whether the provider began its reply anew here, so that the pieces before this one are void."""
+    whole_content: Content | None
+    """The reply's content with the blocks that no text shows, such as signed thoughts; on the piece that ends them."""
     _assembled: Calls | None
 
     def __init__(
@@ -107,6 +109,7 @@ class AIMessageChunk(AIMessage):
         *,
         tool_call_chunks: Sequence[ToolCallChunk] = (),
         is_restart: bool = False,
+        whole_content: Content | None = None,
         usage_metadata: Mapping[str, Any] | None = None,
         name: str | None = None,
         id: str | None = None,
@@ -123,6 +126,7 @@ class AIMessageChunk(AIMessage):
         )
         _set(self, "tool_call_chunks", list(tool_call_chunks))
         _set(self, "is_restart", is_restart)
+        _set(self, "whole_content", whole_content)
         _set(self, "_assembled", None)
 
     @classmethod
@@ -175,6 +179,7 @@ class AIMessageChunk(AIMessage):
             _joined(self.content, other.content),
             tool_call_chunks=fold([*self.tool_call_chunks, *other.tool_call_chunks]),
             is_restart=self.is_restart,
+            whole_content=self.whole_content if other.whole_content is None else other.whole_content,
             usage_metadata=_latest(self.usage_metadata, other.usage_metadata),
             name=self.name or other.name,
             id=self.id or other.id,
@@ -188,7 +193,7 @@ class AIMessageChunk(AIMessage):
     def to_message(self) -> AIMessage:
         """The reply, if this is all of it."""
         message = AIMessage(
-            self.content,
+            self.content if self.whole_content is None else self.whole_content,
             usage_metadata=self.usage_metadata,
             name=self.name,
             id=self.id,

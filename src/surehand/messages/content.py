@@ -12,6 +12,8 @@ Content: TypeAlias = str | list[str | dict[str, Any]]
 """One text, or a list of texts and of the provider's content blocks, which stay as they are."""
 
 _TEXT_BLOCKS = frozenset({"text", "output_text", "input_text"})
+_MESSAGE = "message"
+"""OpenAI's Responses have the texts of a reply one level deeper, in items of this type."""
 
 
 def text_of(content: object) -> str:
@@ -23,5 +25,7 @@ def _block_text(block: object) -> str:
     if isinstance(block, str):
         return block
     fields = mapping_of(block)
+    if fields.get("type") == _MESSAGE:
+        return text_of(fields.get("content"))
     text = fields.get("text") if fields.get("type", "text") in _TEXT_BLOCKS else None
     return text if isinstance(text, str) else ""

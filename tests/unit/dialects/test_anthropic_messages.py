@@ -351,3 +351,23 @@ def test_events_that_nobody_knows_change_nothing(junk: Block) -> None:
 
     assert stream.feed(junk) is None
     assert stream.finish() == AIMessage("")
+
+
+def test_thoughts_of_a_streamed_reply_are_in_the_sum_of_its_pieces_with_their_signature() -> None:
+    events: list[Block] = [
+        BEGIN,
+        start(0, {"type": "thinking", "thinking": ""}),
+        piece(0, "thinking_delta", "hm"),
+        piece(0, "signature_delta", "signed"),
+        start(1, use("c1")),
+        end("tool_use"),
+        {"type": "message_stop"},
+    ]
+    stream = anthropic_messages.MessageStream()
+    first, *rest = [chunk for event in events if (chunk := stream.feed(event)) is not None]
+    total = first
+    for chunk in rest:
+        total += chunk
+
+    assert total.to_message().content == stream.finish().content
+    assert total.to_message().content[0] == {"type": "thinking", "thinking": "hm", "signature": "signed"}

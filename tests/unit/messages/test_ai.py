@@ -122,3 +122,13 @@ def test_a_restart_voids_what_came_before_in_whatever_order_the_pieces_are_added
         assert [(call["id"], call["args"]) for call in total.tool_calls] == [("c2", {"b": 1})]
     assert "is_restart" not in str(first)
     assert again.replace(content="x").is_restart
+
+
+def test_content_that_no_text_shows_is_in_the_message_of_the_sum() -> None:
+    thought = {"type": "thinking", "thinking": "hm", "signature": "s"}
+    pieces = [AIMessageChunk("a"), AIMessageChunk("b"), AIMessageChunk(whole_content=[thought, "ab"])]
+
+    total = pieces[0] + pieces[1] + pieces[2] + AIMessageChunk(response_metadata={"stop_reason": "end_turn"})
+
+    assert total.content == "ab"
+    assert total.to_message().content == [thought, "ab"]
