@@ -13,10 +13,11 @@ from surehand.agent.state import RESERVED, AgentState
 from surehand.agent.structured import AnswerForm
 from surehand.control import RunConfig, Runtime, current_runtime
 from surehand.errors import InputError, OptionError
+from surehand.foreign import as_own_model
 from surehand.messages import AIMessage, HumanMessage, Message, SystemMessage
 from surehand.messages import asked as asked_of
 from surehand.messages.base import are_messages
-from surehand.models import ChatModel, ToolChoice, as_own_model
+from surehand.models import ChatModel, ToolChoice
 from surehand.shapes import is_object
 from surehand.tools import BaseTool, as_tools
 

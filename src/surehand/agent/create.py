@@ -32,10 +32,11 @@ from surehand.checkpoints import Checkpointer
 from surehand.concurrency import SYSTEM_CLOCK, Clock, run_sync
 from surehand.control import RunConfig, is_command
 from surehand.events import Listener
+from surehand.foreign import as_own_model
 from surehand.graph import CompiledGraph
 from surehand.graph.plan import Plan
 from surehand.messages import SystemMessage
-from surehand.models import ChatModel, ForeignModel, ToolChoice, as_own_model, init_chat_model
+from surehand.models import ChatModel, ForeignModel, ToolChoice, init_chat_model
 from surehand.policy import (
     DEFAULT_NO_PROGRESS,
     UNSET,

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from surehand.foreign import is_langchain
 from surehand.messages import (
     AIMessage,
     HumanMessage,
@@ -23,7 +24,7 @@ from surehand.messages import (
 )
 from surehand.shapes import mapping_of
 
-__all__ = ["NAME", "is_langchain", "knows", "read_messages", "write_answers", "write_message", "write_messages"]
+__all__ = ["NAME", "knows", "read_messages", "write_answers", "write_message", "write_messages"]
 
 NAME: Final = "langchain_messages"
 
@@ -31,14 +32,9 @@ _OUTCOME: Final = "surehand"
 """The key of a call's outcome in a message's response metadata."""
 
 
-def is_langchain(value: object, module: str = "langchain_core.") -> bool:
-    """Whether the value's class, or one it comes from, is LangChain's; found without importing LangChain."""
-    return any(f"{kind.__module__}.".startswith(module) for kind in type(value).__mro__)
-
-
 def knows(item: object, fields: Mapping[str, Any]) -> bool:
     """Whether it is an AI message of LangChain's."""
-    return fields.get("type") in ("ai", "AIMessageChunk") and is_langchain(item, "langchain_core.messages.")
+    return fields.get("type") in ("ai", "AIMessageChunk") and is_langchain(item, "langchain_core.messages")
 
 
 def read_messages(given: Sequence[object], /) -> list[Message]:

@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol, TypeAlias, cast
 from surehand.callables import is_async_callable
 from surehand.control import RunConfig
 from surehand.errors import GraphDefinitionError, shown
+from surehand.foreign import as_own_model
 from surehand.messages import asked
 
 __all__ = [
@@ -78,6 +79,8 @@ def read_action(action: object, label: str) -> Action:
     Raises:
         GraphDefinitionError: It is neither, it is a generator, or it takes other arguments.
     """
+    if is_chat_model(action):
+        action = as_own_model(action)
     invoke, ainvoke = getattr(action, "invoke", None), getattr(action, "ainvoke", None)
     if inspect.isclass(action):
         raise GraphDefinitionError(

@@ -3,7 +3,6 @@
 from surehand.models.anthropic import ChatAnthropic
 from surehand.models.base import BaseChatModel, ModelRequest
 from surehand.models.choice import PROVIDERS, init_chat_model
-from surehand.models.foreign import as_own_model
 from surehand.models.local import LocalModel
 from surehand.models.nudge import Nudge
 from surehand.models.openai import DEEPSEEK, OLLAMA, OPENAI, ChatOpenAI, Endpoint
@@ -25,6 +24,5 @@ __all__ = [
     "ModelRequest",
     "Nudge",
     "ToolChoice",
-    "as_own_model",
     "init_chat_model",
 ]

@@ -12,6 +12,7 @@ from typing import Any, Self, cast
 
 from surehand.dialects import langchain_messages
 from surehand.errors import ModelError, OptionError
+from surehand.foreign import is_langchain
 from surehand.messages import AIMessage, AIMessageChunk, Message, ToolCallChunk, ToolMessage
 from surehand.models import BaseChatModel, ModelRequest, Nudge
 from surehand.shapes import items_of, mapping_of
@@ -42,7 +43,7 @@ class LangChainModel(BaseChatModel):
 
     def __init__(self, model: Any, *, nudge: bool | Nudge | None = None, text_calls: bool = False) -> None:
         super().__init__(nudge=nudge, text_calls=text_calls)
-        if not langchain_messages.is_langchain(model) or not hasattr(_innermost(model), "bind_tools"):
+        if not is_langchain(model) or not hasattr(_innermost(model), "bind_tools"):
             raise OptionError(
                 option="model",
                 value=model,

@@ -17,11 +17,14 @@ from langchain_core.runnables import Runnable
 from pydantic import Field
 
 from surehand import (
+    START,
     AIMessage,
     AIMessageChunk,
     HumanMessage,
+    MessagesState,
     ModelError,
     OptionError,
+    StateGraph,
     SystemMessage,
     ToolDefinitionError,
     ToolMessage,
@@ -300,3 +303,11 @@ def test_fallbacks_of_a_model_are_offered_the_tools_too() -> None:
 
     assert LangChainModel(first.with_fallbacks([second])).bind_tools([add]).invoke("hi").text == "ok"
     assert second.asked[0][1]["tools"]
+
+
+def test_a_langchain_model_is_a_node_of_our_graph() -> None:
+    graph = StateGraph(MessagesState)
+    graph.add_node("model", Scripted(replies=[TheirReply("hello")]))
+    graph.add_edge(START, "model")
+
+    assert graph.compile().invoke({"messages": ["hi"]})["messages"][-1].text == "hello"

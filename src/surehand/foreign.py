@@ -1,12 +1,15 @@
-"""Chat models of other libraries, as models of ours."""
+"""Objects of libraries that we take as they are, told by their classes and without importing those libraries."""
 
 from __future__ import annotations
 
 import importlib
 
-from surehand.dialects.langchain_messages import is_langchain
+__all__ = ["as_own_model", "is_langchain"]
 
-__all__ = ["as_own_model"]
+
+def is_langchain(value: object, module: str = "langchain_core.") -> bool:
+    """Whether the value's class, or one it comes from, is of this module of LangChain's."""
+    return any(f"{kind.__module__}.".startswith(module) for kind in type(value).__mro__)
 
 
 def as_own_model(model: object) -> object:
