@@ -49,6 +49,9 @@ class Dialect(Protocol):
 
 _MODULES: Final = (
     "langchain_messages",
+    "bedrock_converse",
+    "cohere_chat",
+    "ollama_chat",
     "anthropic_messages",
     "openai_chat",
 )

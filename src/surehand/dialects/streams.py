@@ -21,7 +21,7 @@ class Reply:
         self.metadata: dict[str, Any] = {}
         self._usage: dict[str, Any] | None = None
         self._texts: list[str] = []
-        self._extras: dict[str, list[str | list[str]]] = {}
+        self._extras: dict[str, list[str | list[Any]]] = {}
         self._calls = CallAssembler()
         self._message: AIMessage | None = None
 
@@ -34,7 +34,7 @@ class Reply:
         self,
         *,
         text: str = "",
-        extras: Mapping[str, str | list[str]] | None = None,
+        extras: Mapping[str, str | list[Any]] | None = None,
         pieces: Iterable[ToolCallChunk] = (),
         metadata: Mapping[str, Any] | None = None,
         usage: Mapping[str, Any] | None = None,
@@ -85,7 +85,7 @@ class Reply:
         return self._message
 
 
-def _grown(parts: Iterable[str | list[str]]) -> str | list[str]:
+def _grown(parts: Iterable[str | list[Any]]) -> str | list[Any]:
     """The parts of a text, or of a list, as one."""
     texts = [part for part in parts if isinstance(part, str)]
     return "".join(texts) if texts else [item for part in parts if not isinstance(part, str) for item in part]

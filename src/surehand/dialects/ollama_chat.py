@@ -1,0 +1,276 @@
+"""Ollama's own chat API; its servers also speak Chat Completions, which lose a model's thoughts and the timings.
+
+Calls come whole, also in a stream, with their arguments as an object. Not every version gives them ids, and the Python
+client drops those that it gets: an answer names its tool, and where the call has an id, that too.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, cast
+
+from surehand.dialects.blocks import answer_text, anthropic_block
+from surehand.dialects.streams import Reply
+from surehand.dialects.wire import (
+    clean_text,
+    content_blocks,
+    is_from,
+    payload_of,
+    sendable_arguments,
+    sendable_id,
+    sendable_name,
+)
+from surehand.errors import InputError
+from surehand.messages import (
+    AIMessage,
+    AIMessageChunk,
+    HumanMessage,
+    Message,
+    SystemMessage,
+    ToolCallChunk,
+    ToolMessage,
+    convert_to_messages,
+    new_call_id,
+    repair_transcript,
+)
+from surehand.shapes import items_of, mapping_of
+from surehand.wording import NO_OUTPUT
+
+__all__ = [
+    "NAME",
+    "OllamaStream",
+    "knows",
+    "read_messages",
+    "read_reply",
+    "usage_of",
+    "write_answers",
+    "write_messages",
+]
+
+NAME: Final = "ollama_chat"
+
+_IMAGE_STARTS: Final = ("iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR")
+"""How PNG, JPEG, GIF and WebP begin in base64."""
+_ABOUT_REPLY: Final = ("model", "created_at", "done_reason", "total_duration", "load_duration", "eval_duration")
+
+
+def read_reply(payload: object) -> AIMessage:
+    """The message of a reply, with all calls, the reason it ended and usage; its thoughts are in ``additional_kwargs``.
+
+    Raises:
+        InputError: The payload has no message.
+    """
+    reply = payload_of(payload)
+    message = mapping_of(reply.get("message"))
+    if not message:
+        raise InputError(
+            problem="Expected a reply of Ollama's chat with a message",
+            value=payload,
+            remedy="Pass what the client returned; an error reply holds no message.",
+        )
+    read = convert_to_messages([{**message, "role": "assistant"}])[0]
+    return cast("AIMessage", read).replace(response_metadata=_about(reply), usage_metadata=usage_of(reply))
+
+
+def _about(reply: Mapping[str, Any]) -> dict[str, Any]:
+    metadata = {key: reply[key] for key in _ABOUT_REPLY if reply.get(key) is not None}
+    if reply.get("done") is True:
+        metadata.setdefault("done_reason", "stop")  # older servers say no more than that it is done
+    return metadata
+
+
+def usage_of(usage: object) -> dict[str, Any] | None:
+    """The tokens in the spelling of ``usage_metadata``; None where the provider sent none.
+
+    Args:
+        usage: The reply, or the last part of a streamed one: the counts stand in it.
+    """
+    fields = mapping_of(usage)
+    counts = {"input_tokens": fields.get("prompt_eval_count"), "output_tokens": fields.get("eval_count")}
+    read = {key: count for key, count in counts.items() if isinstance(count, int)}
+    if len(read) == 2:  # noqa: PLR2004 - both are known
+        read["total_tokens"] = sum(read.values())
+    return read or None
+
+
+def knows(item: object, fields: Mapping[str, Any]) -> bool:
+    """Whether it is an assistant's message of Ollama's, or a whole reply."""
+    if _is_reply(fields):
+        return True
+    if fields.get("role") != "assistant":
+        return False
+    return is_from(item, "ollama") or any(_is_call(entry) for entry in items_of(fields.get("tool_calls")))
+
+
+def _is_reply(fields: Mapping[str, Any]) -> bool:
+    return bool(mapping_of(fields.get("message"))) and isinstance(fields.get("done"), bool)
+
+
+def _is_call(entry: object) -> bool:
+    """Whether it is a call as Ollama writes them; Chat Completions' have a type, and a text of arguments."""
+    fields = mapping_of(entry)
+    return "type" not in fields and isinstance(mapping_of(fields.get("function")).get("arguments"), Mapping)
+
+
+def read_messages(given: Sequence[object], /) -> list[Message]:
+    """The messages of a request, replies among them.
+
+    Raises:
+        InputError: One has no role that Ollama knows.
+    """
+    return convert_to_messages([_as_message(item) for item in given])
+
+
+def _as_message(item: object) -> object:
+    """What our reader of messages knows; a reply as the message it is."""
+    fields = payload_of(item)
+    if _is_reply(fields):
+        return read_reply(fields)
+    if fields.get("role") != "tool":
+        return fields or item
+    return {**{key: fields[key] for key in fields if key != "tool_name"}, "name": fields.get("tool_name")}
+
+
+def write_messages(messages: Sequence[Message], *, names: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+    """The conversation as the server accepts it, whatever broken call it holds.
+
+    Arguments are objects, every call is answered once and right after it, contents are texts, images stand beside them.
+
+    Args:
+        messages: The conversation; it is repaired first, as ``repair_transcript`` does.
+        names: Tool name -> the name the tool was offered by, where the two differ.
+    """
+    written: list[dict[str, Any]] = []
+    called: dict[str, str] = {}
+    for message in repair_transcript(messages):
+        if isinstance(message, AIMessage):
+            called = {call["id"]: sendable_name(call["name"], names or {}) for call in message.tool_calls}
+            written.append(_written_reply(message, called))
+        elif isinstance(message, ToolMessage):
+            name, call_id = called[message.tool_call_id], sendable_id(message.tool_call_id)
+            written.append({**_written_answer(message, name), "tool_call_id": call_id})
+        else:
+            written.append(_written(message))
+    return written
+
+
+def _written(message: Message) -> dict[str, Any]:
+    if isinstance(message, SystemMessage):
+        return {"role": "system", **_written_content(message)}
+    if isinstance(message, HumanMessage):
+        return {"role": "user", **_written_content(message)}
+    raise InputError(
+        problem="Ollama's chat has no such message",
+        value=message,
+        remedy="Apply RemoveMessage with add_messages before the model is asked.",
+    )
+
+
+def _written_content(message: Message) -> dict[str, Any]:
+    """The text of a message and its images; what is neither is told as text."""
+    texts: list[str] = []
+    images = items_of(message.additional_kwargs.get("images"))
+    for block in content_blocks(message.content):
+        image = _image(block)
+        if image is None:
+            texts.append(answer_text(block))
+        else:
+            images.append(image)
+    text = "\n".join(text for text in texts if text)
+    return {"content": text or ("" if images else NO_OUTPUT), **({"images": images} if images else {})}
+
+
+def _image(block: Mapping[str, Any]) -> str | None:
+    """An image in base64; None where the block is none, or tells only where it is.
+
+    It has to begin as images do. The Python client reads the file where a text is the path of one, and a tool that
+    hands on what it was told could be made to send it.
+    """
+    source = mapping_of(anthropic_block(block).get("source"))
+    data: object = source.get("data") if source.get("type") == "base64" else None
+    return data if isinstance(data, str) and data.startswith(_IMAGE_STARTS) else None
+
+
+def _written_reply(message: AIMessage, called: Mapping[str, str]) -> dict[str, Any]:
+    text = clean_text(message.text)
+    written: dict[str, Any] = {"role": "assistant", "content": text or ("" if called else NO_OUTPUT)}
+    thoughts = message.additional_kwargs.get("thinking")
+    if isinstance(thoughts, str) and thoughts:
+        written["thinking"] = clean_text(thoughts)
+    if called:
+        written["tool_calls"] = [
+            {
+                "id": sendable_id(call["id"]),
+                "function": {"name": called[call["id"]], "arguments": sendable_arguments(call)},
+            }
+            for call in message.tool_calls
+        ]
+    return written
+
+
+def _written_answer(message: ToolMessage, name: str | None) -> dict[str, Any]:
+    return {"role": "tool", **_written_content(message), **({"tool_name": name} if name else {})}
+
+
+def write_answers(answers: Iterable[ToolMessage], /, given: Sequence[object] = ()) -> list[dict[str, Any]]:
+    """Tool messages as Ollama's ``tool`` messages, with the ids of those calls that have one in ``given``."""
+    sent = {call_id for item in given for call_id in _sent_ids(payload_of(item))}
+    return [
+        {
+            **_written_answer(answer, answer.name),
+            **({"tool_call_id": answer.tool_call_id} if answer.tool_call_id in sent else {}),
+        }
+        for answer in answers
+    ]
+
+
+def _sent_ids(fields: Mapping[str, Any]) -> list[str]:
+    message = mapping_of(fields.get("message")) or fields
+    ids = [mapping_of(entry).get("id") for entry in items_of(message.get("tool_calls"))]
+    return [call_id for call_id in ids if isinstance(call_id, str)]
+
+
+class OllamaStream:
+    """Puts the parts of a streamed reply together.
+
+    Feed every part, as JSON or as the client's object; ``finish`` gives the whole reply, as often as it is asked. A
+    reply that broke off has no ``finish_reason``. Its calls are whole: they come so.
+    """
+
+    def __init__(self) -> None:
+        self._reply = Reply()
+        self._count = 0
+
+    def feed(self, part: object) -> AIMessageChunk | None:
+        """Take in one part; what it adds to the reply, or None if that is nothing."""
+        fields = payload_of(part)
+        message = mapping_of(fields.get("message"))
+        text, thoughts = message.get("content"), message.get("thinking")
+        metadata = _about(fields) if fields.get("done") is True else {}
+        if fields.get("error"):  # inside a stream that began with HTTP 200: it ends here, without a reason
+            metadata["error"] = fields["error"]
+        return self._reply.add(
+            text=text if isinstance(text, str) else "",
+            extras={"thinking": thoughts} if isinstance(thoughts, str) and thoughts else None,
+            pieces=[self._piece(mapping_of(entry)) for entry in items_of(message.get("tool_calls"))],
+            metadata=metadata,
+            usage=usage_of(fields),
+        )
+
+    def finish(self) -> AIMessage:
+        """The reply as far as it came."""
+        return self._reply.message()
+
+    def _piece(self, entry: Mapping[str, Any]) -> ToolCallChunk:
+        """A whole call. It is numbered here: what came without an id would count as the same call sent again."""
+        fields = mapping_of(entry.get("function"))
+        name, args, call_id = fields.get("name"), fields.get("arguments"), entry.get("id")
+        self._count += 1
+        return {
+            "id": call_id if isinstance(call_id, str) and call_id else new_call_id(),
+            "name": name if isinstance(name, str) else None,
+            "args": args if isinstance(args, str) else json.dumps({} if args is None else args, default=str),
+            "index": self._count - 1,
+            "type": "tool_call_chunk",
+        }
