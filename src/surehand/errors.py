@@ -18,6 +18,7 @@
     │   │   └── ToolTimedOut       it did not end in time                              (also TimeoutError)
     │   ├── ProcessDied            the process of a tool ended before it had answered
     │   ├── RemoteError            stands for an exception that could not leave a tool's process
+    │   ├── ToolServerError        a server of tools could not be reached, or answered with an error of its own
     │   ├── NodeError              a node broke its contract
     │   ├── NodeTimedOut           a node did not end in time                          (also TimeoutError)
     │   ├── RoutingError           a graph was sent to a node it does not have
@@ -71,6 +72,7 @@ __all__ = [
     "ToolCallError",
     "ToolDefinitionError",
     "ToolException",
+    "ToolServerError",
     "ToolTimedOut",
     "UsageError",
     "shown",
@@ -303,16 +305,23 @@ class ToolException(RunError):
     Args:
         message: Goes to the model word for word.
         retryable: The author's word that nothing happened: the call may be run again by the retry policy.
-        retry_after: Seconds to wait before the next attempt; None leaves it to the policy.
+        retry_after: Seconds to wait before the next attempt; None leaves it to the policy. Where the tool may run
+            twice, it is taken as the author's word that the failure passes.
+        artifact: Stands on the tool message as it is; no model sees it. None for nothing.
     """
 
     code = "tool_error"
 
     retryable: bool = False
     retry_after: float | None = None
+    artifact: Any = None
 
-    def __init__(self, message: str = "", *, retryable: bool = False, retry_after: float | None = None) -> None:
+    def __init__(
+        self, message: str = "", *, retryable: bool = False, retry_after: float | None = None, artifact: Any = None
+    ) -> None:
         super().__init__(message, message=message, retryable=retryable, retry_after=retry_after)
+        if artifact is not None:
+            self.artifact = artifact
 
 
 class ModelRetry(ToolException):
@@ -406,6 +415,38 @@ class RemoteError(RunError):
 
     def __init__(self, message: str, *, traceback_text: str = "") -> None:
         super().__init__(message, traceback_text=traceback_text)
+
+
+class ToolServerError(RunError):
+    """A server of tools could not be reached, or answered a request with an error of the protocol: nothing was run."""
+
+    code = "tool_server_error"
+
+    server: str
+    problem: str
+    remedy: str
+    retryable: bool
+    """Whether the same request may succeed a little later."""
+    retry_after: float | None
+    """Seconds until the server is tried again; None where nobody says."""
+
+    def __init__(
+        self,
+        *,
+        server: str,
+        problem: str,
+        remedy: str = "",
+        retryable: bool = False,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(
+            f"The tool server {server!r} {problem}. {remedy}".rstrip(),
+            server=server,
+            problem=problem,
+            remedy=remedy,
+            retryable=retryable,
+            retry_after=retry_after,
+        )
 
 
 class NodeError(RunError):

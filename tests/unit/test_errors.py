@@ -36,6 +36,7 @@ from surehand.errors import (
     ToolCallError,
     ToolDefinitionError,
     ToolException,
+    ToolServerError,
     ToolTimedOut,
     UsageError,
     shown,
@@ -114,6 +115,12 @@ EXAMPLES: list[tuple[SurehandError, type[Exception], str, str]] = [
         "The process of tool 'add' was ended by SIGKILL before it had answered.",
     ),
     (RemoteError("refused with 503"), RunError, "remote_error", "refused with 503"),
+    (
+        ToolServerError(server="git", problem="did not start within 30 seconds", remedy="Nothing was executed."),
+        RunError,
+        "tool_server_error",
+        "The tool server 'git' did not start within 30 seconds. Nothing was executed.",
+    ),
     (
         NodeError(node="count", problem="it read 'secret'", remedy="Name it in reads=."),
         RunError,

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, cast
 from surehand.calls.call import Call
 from surehand.calls.results import READER_NAME, Keep, Rendered, render_value
 from surehand.control import Command, is_command
+from surehand.errors import ToolException
 from surehand.freeze import thaw
 from surehand.messages import Content, ToolMessage
 from surehand.outcomes import Outcome
@@ -40,7 +41,9 @@ def render(call: Call) -> Call:
     host = call.turn.host
     show = partial(render_value, max_output=_max_output(call), keep=keeper(call), renderers=host.renderers)
     if outcome is not None and outcome.kind is not None:
-        return call._replace(rendered=show(outcome.text or str(outcome.kind)))
+        shown = show(outcome.text or str(outcome.kind))
+        artifact = outcome.error.artifact if isinstance(outcome.error, ToolException) else None
+        return call._replace(rendered=_with_artifact(shown, artifact))
     if is_command(call.value):
         return _from_command(call, call.value, show)
     return call._replace(rendered=_rendered(call, call.value, show))

@@ -16,6 +16,7 @@ from surehand.concurrency.doors import (
     run_sync,
     run_without_loop,
 )
+from surehand.concurrency.homes import Home
 from surehand.concurrency.parcels import why_left_behind
 from surehand.concurrency.processes import run_in_process
 from surehand.concurrency.rate import RateWindow
@@ -38,6 +39,7 @@ __all__ = [
     "Clock",
     "Gate",
     "Held",
+    "Home",
     "Job",
     "Loan",
     "ProcessTarget",

@@ -33,11 +33,13 @@ from weakref import WeakSet
 from surehand.concurrency.workers import served_here
 
 __all__ = [
+    "BackgroundLoop",
     "Loan",
     "blocked_loops",
     "borrowed_loop",
     "entered_by_sync_door",
     "finish_without_loop",
+    "hand_over",
     "has_running_loop",
     "is_behind_door",
     "is_cancelled_from_outside",
@@ -215,7 +217,7 @@ class _KeptBackground:
     """A background loop that is stopped when nothing holds it any more: when the thread that it works for ends."""
 
     def __init__(self) -> None:
-        self.background = _BackgroundLoop()
+        self.background = BackgroundLoop()
 
     def __del__(self) -> None:
         self.background.stop()
@@ -234,7 +236,7 @@ def _kept_loop() -> asyncio.AbstractEventLoop:
     return kept.loop
 
 
-def _background_loop() -> _BackgroundLoop:
+def _background_loop() -> BackgroundLoop:
     """The background loop of this thread: callers that shared one could wait for one another on it."""
     kept: _KeptBackground | None = getattr(_threads, "background", None)
     if kept is None:
@@ -254,7 +256,7 @@ def _warn_once() -> None:
         )
 
 
-class _BackgroundLoop:
+class BackgroundLoop:
     """An event loop on a daemon thread of its own."""
 
     def __init__(self) -> None:
@@ -291,7 +293,7 @@ class _BackgroundLoop:
         def start() -> None:
             task = self.loop.create_task(_started(make), context=context)
             tasks.append(task)
-            task.add_done_callback(lambda done: _hand_over(done, result))
+            task.add_done_callback(lambda done: hand_over(done, result))
 
         # The task is made in the loop's own thread: loops are not safe to touch from others, but for this one method.
         self.loop.call_soon_threadsafe(start)
@@ -314,8 +316,8 @@ class _BackgroundLoop:
         self._thread.join(seconds)
 
 
-_backgrounds: WeakSet[_BackgroundLoop] = WeakSet()
-_idle: list[_BackgroundLoop] = []
+_backgrounds: WeakSet[BackgroundLoop] = WeakSet()
+_idle: list[BackgroundLoop] = []
 """Background loops that belong to no thread, and wait for somebody to borrow them."""
 _MOST_IDLE: Final = 8
 
@@ -323,7 +325,7 @@ _MOST_IDLE: Final = 8
 class Loan:
     """A background loop for as long as it is borrowed; from one thread after another, whichever they are."""
 
-    def __init__(self, background: _BackgroundLoop) -> None:
+    def __init__(self, background: BackgroundLoop) -> None:
         self._background = background
 
     @property
@@ -349,7 +351,7 @@ def borrowed_loop() -> Generator[Loan, None, None]:
     try:
         background = _idle.pop()
     except IndexError:
-        background = _BackgroundLoop()
+        background = BackgroundLoop()
     try:
         yield Loan(background)
     finally:
@@ -371,7 +373,10 @@ def _waited_for(result: Future[T]) -> T:
     return result.result()
 
 
-def _hand_over(task: asyncio.Task[T], result: Future[T]) -> None:
+def hand_over(task: asyncio.Task[T], result: Future[T]) -> None:
+    """Give a task's end to whoever waits for it in another thread, unless he has stopped waiting."""
+    if not result.set_running_or_notify_cancel():
+        return
     if task.cancelled():
         result.set_exception(asyncio.CancelledError())
     elif (error := task.exception()) is not None:
@@ -395,7 +400,7 @@ def _forget_after_fork() -> None:
     """A child process shares its parent's selectors: it must make loops of its own."""
     global _threads, _backgrounds
     _inherited.extend(background.loop for background in _backgrounds)
-    _threads, _backgrounds = threading.local(), WeakSet[_BackgroundLoop]()  # its loops come to the inherited ones
+    _threads, _backgrounds = threading.local(), WeakSet[BackgroundLoop]()  # its loops come to the inherited ones
     _idle.clear()
     for loop in _inherited:
         _cut_off(loop)

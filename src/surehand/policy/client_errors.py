@@ -45,8 +45,8 @@ def sign_of(error: BaseException) -> Sign | None:
     """What an exception itself says about its request; None for nothing."""
     kind = type(error)
     if issubclass(kind, SurehandError) and not issubclass(kind, ModelError | RemoteError):
-        is_retryable = attribute(error, "retryable") is True
-        return Sign(Ending.PASSES if is_retryable else Ending.LASTS, is_answer=True)
+        says_so = attribute(error, "retryable") is True or attribute(error, "retry_after") is not None
+        return Sign(Ending.PASSES if says_so else Ending.LASTS, is_answer=True)
     answer = _by_protocol(error) or _by_status(error)
     if answer is not None:
         return Sign(answer, is_answer=True)
