@@ -13,6 +13,9 @@ from surehand.shapes import items_of, mapping_of
 
 __all__ = ["ConverseStream", "usage_of"]
 
+_EVENTS: Final = frozenset(
+    {"messageStart", "contentBlockStart", "contentBlockDelta", "contentBlockStop", "messageStop", "metadata"}
+)
 _ABOUT_STREAM: Final = ("stopReason", "additionalModelResponseFields", "trace", "performanceConfig", "serviceTier")
 
 
@@ -33,9 +36,10 @@ def usage_of(usage: object) -> dict[str, Any] | None:
 class ConverseStream:
     """Puts the events of a streamed reply together.
 
-    Feed every event, as boto3 gives them (``{"contentBlockDelta": {…}}``) or named by the header that they came with
-    (``{"event": "contentBlockDelta", "data": {…}}``); ``finish`` gives the whole message, as often as it is asked. A
-    reply that broke off has no ``finish_reason``, and those of its calls that are not complete are invalid.
+    Feed every event, as boto3 gives it (``{"contentBlockDelta": {…}}``) or as it is on the wire, where the header names
+    it (``{"event": "contentBlockDelta", "data": {…}}``, or the data alone); ``finish`` gives the whole message, as
+    often as it is asked. A reply that broke off has no ``finish_reason``, and those of its calls that are not complete
+    are invalid.
     """
 
     def __init__(self) -> None:
@@ -45,23 +49,15 @@ class ConverseStream:
     def feed(self, event: Mapping[str, Any]) -> AIMessageChunk | None:
         """Take in one event; what it adds to the message, or None if that is nothing."""
         name, fields = _named(event)
+        if name.endswith("Exception"):
+            # Inside a stream that began with HTTP 200: it ends here, without a stop reason.
+            return self._reply.add(metadata={"error": {"type": name, **fields}})
         index: object = fields.get("contentBlockIndex")
-        match name:
-            case "messageStart":
-                return self._begin()
-            case "contentBlockStart" if isinstance(index, int):
-                return self._start(index, mapping_of(fields.get("start")))
-            case "contentBlockDelta" if isinstance(index, int):
-                return self._extend(index, mapping_of(fields.get("delta")))
-            case "messageStop" | "metadata":
-                metadata = {key: fields[key] for key in _ABOUT_STREAM if fields.get(key) is not None}
-                whole = self._unsaid() if name == "messageStop" else None
-                return self._reply.add(metadata=metadata, usage=usage_of(fields.get("usage")), whole_content=whole)
-            case _ if name.endswith("Exception"):
-                # Inside a stream that began with HTTP 200: it ends here, without a stop reason.
-                return self._reply.add(metadata={"error": {"type": name, **fields}})
-            case _:
-                return None
+        if not isinstance(index, int):
+            return self._begin() if "role" in fields else self._about(fields)
+        if "delta" in fields:
+            return self._extend(index, mapping_of(fields["delta"]))
+        return self._start(index, mapping_of(fields["start"])) if "start" in fields else None
 
     def finish(self) -> AIMessage:
         """The message as far as it came."""
@@ -81,6 +77,12 @@ class ConverseStream:
             return None
         self._reply, self._blocks = Reply(), {}
         return AIMessageChunk(is_restart=True)
+
+    def _about(self, fields: Mapping[str, Any]) -> AIMessageChunk | None:
+        """Take in an end, or what is told about the reply after it."""
+        metadata = {key: fields[key] for key in _ABOUT_STREAM if fields.get(key) is not None}
+        whole = self._unsaid() if "stopReason" in fields else None
+        return self._reply.add(metadata=metadata, usage=usage_of(fields.get("usage")), whole_content=whole)
 
     def _start(self, index: int, start: Mapping[str, Any]) -> AIMessageChunk | None:
         self._blocks[index] = _Block(start)
@@ -102,11 +104,12 @@ class ConverseStream:
 
 
 def _named(event: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
-    name: object = event.get("event")
-    if isinstance(name, str):
-        return name, mapping_of(event.get("data"))
-    key = next(iter(event), "")
-    return key, mapping_of(event.get(key))
+    """An event's name, where it has one, and its fields."""
+    if "data" in event:
+        return str(event.get("event", "")), mapping_of(event["data"])
+    # boto3 gives every event as the one that is set in an object of all of them.
+    name = next((key for key in event if key in _EVENTS or key.endswith("Exception")), "")
+    return name, mapping_of(event[name]) if name else event
 
 
 def _piece(index: int, call: Mapping[str, Any], args: str) -> ToolCallChunk:
