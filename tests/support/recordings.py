@@ -5,12 +5,12 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from surehand.messages import AIMessage, Message, check_transcript
 from surehand.shapes import is_array, is_object, items_of, mapping_of
 
-__all__ = ["APIS", "Record", "history_faults", "reply_faults", "stream_faults"]
+__all__ = ["APIS", "EXCEPTIONS", "Record", "exception_of", "history_faults", "reply_faults", "stream_faults"]
 
 Record = dict[str, Any]
 
@@ -26,10 +26,23 @@ APIS: Final = {
 }
 """The name of an interface in the recordings -> the module that reads it."""
 
+EXCEPTIONS: Final = {
+    "anthropic-programmatic-tool-calling.1.chunks.txt": (
+        "the arguments stand in the block's start, where we read them; the recording's own list, made from the deltas "
+        "alone, has none"
+    ),
+}
+"""Part of a recording's source -> why what we read is right, and the list beside the recording is not."""
+
 _OURS: Final = frozenset({"function", "tool_use", "toolUse", "custom", "legacy_function_call"})
 """Kinds of calls that a client runs; the provider ran the others."""
 _CALLS: Final = {"tool_use": "input", "function_call": "arguments", "custom_tool_call": "input"}
 _ANSWERS: Final = frozenset({"tool_result", "function_call_output", "custom_tool_call_output"})
+
+
+def exception_of(record: Record) -> str | None:
+    """Why a recording is rightly read in another way than its list says; None where it is none of these."""
+    return next((reason for part, reason in EXCEPTIONS.items() if part in record["source"]), None)
 
 
 def _module(record: Record) -> Any:
@@ -81,9 +94,10 @@ def _arguments(call: Mapping[str, Any]) -> Any:
     if raw is None or raw == "":
         return {}
     try:
-        return json.loads(raw) if isinstance(raw, str) else raw
+        value = json.loads(raw) if isinstance(raw, str) else raw
     except ValueError:
         return raw
+    return {} if value is None else value  # the text `null` says no more than no text
 
 
 def history_faults(record: Record) -> list[str]:
@@ -92,7 +106,7 @@ def history_faults(record: Record) -> list[str]:
     messages: list[Message] = module.read_messages(record["messages"])
     needs_repair = bool(check_transcript(messages))
     written = module.write_messages(messages)
-    items = written[-1] if isinstance(written, tuple) else written
+    items: list[Any] = cast("tuple[Any, ...]", written)[-1] if isinstance(written, tuple) else written
     faults = [str(problem) for problem in check_transcript(module.read_messages(items))]
     before, after = list(_traffic(record["messages"])), list(_traffic(items))
     if not needs_repair and before != after:
@@ -112,31 +126,41 @@ def _traffic(value: Any) -> Iterator[tuple[Any, ...]]:
                 yield from _traffic(value.get(key))
         else:
             yield found
-            if found[0] == "message":
-                yield from _traffic(value.get("tool_calls"))
 
 
 def _atom(item: Mapping[str, Any]) -> tuple[Any, ...] | None:
-    kind = item.get("type")
-    if kind in _CALLS and "role" not in item:
-        return ("call", item.get("call_id", item.get("id")), item.get("name"), _json(item.get(_CALLS[kind])))
-    if kind in _ANSWERS:
-        return ("answer", item.get("call_id", item.get("tool_use_id")))
-    if "function" in item and "role" not in item:
-        function = mapping_of(item["function"])
-        return ("call", item.get("id"), function.get("name"), _json(function.get("arguments")))
-    if kind == "custom" and "custom" in item:
-        return ("call", item.get("id"), item["custom"].get("name"), item["custom"].get("input"))
-    if item.get("role") == "tool":
-        return ("answer", item.get("tool_call_id"))
-    for key, what in (("functionCall", "call"), ("toolUse", "call"), ("functionResponse", "answer")):
+    return _wrapped(item) or (_answer(item) if "role" in item else _typed(item))
+
+
+def _wrapped(item: Mapping[str, Any]) -> tuple[Any, ...] | None:
+    """A block whose one key says what it is, as Gemini and Bedrock have them."""
+    for key in ("functionCall", "toolUse"):
         if key in item:
             inner = mapping_of(item[key])
-            given = (_json(inner.get("args", inner.get("input"))),) if what == "call" else ()
-            return (what, inner.get("id", inner.get("toolUseId")), inner.get("name"), *given)
+            given = inner.get("args", inner.get("input"))
+            return ("call", inner.get("id", inner.get("toolUseId")), inner.get("name"), _json(given))
+    if "functionResponse" in item:
+        return ("answer", mapping_of(item["functionResponse"]).get("id"), item["functionResponse"].get("name"))
     if "toolResult" in item:
         return ("answer", item["toolResult"].get("toolUseId"), item["toolResult"].get("status", "success"))
     return None
+
+
+def _answer(item: Mapping[str, Any]) -> tuple[Any, ...] | None:
+    return ("answer", item.get("tool_call_id", item.get("tool_name"))) if item.get("role") == "tool" else None
+
+
+def _typed(item: Mapping[str, Any]) -> tuple[Any, ...] | None:
+    """A block or an item that has a type, as OpenAI and Anthropic have them."""
+    kind = item.get("type")
+    if kind in _ANSWERS:
+        return ("answer", item.get("call_id", item.get("tool_use_id")))
+    if kind in _CALLS:
+        return ("call", item.get("call_id", item.get("id")), item.get("name"), _json(item.get(_CALLS[kind])))
+    fields = mapping_of(item.get("function") or item.get("custom"))
+    if not fields:
+        return None
+    return ("call", item.get("id"), fields.get("name"), _json(fields.get("arguments", fields.get("input"))))
 
 
 def _json(value: Any) -> Any:
