@@ -103,7 +103,7 @@ def written_block(block: str | Mapping[str, Any], kinds: Collection[str]) -> dic
     if "citationsContent" in kinds and (citations := _own_citations(block)):
         text = _text(block.get("text"))
         return text and {"citationsContent": {"content": [text], "citations": kept(citations)}}
-    return _file(anthropic_answer_block(block)) or _text(answer_text(block))
+    return _file(anthropic_answer_block(block)) or _told(block)
 
 
 def _file(form: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -121,6 +121,13 @@ def _file(form: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def _text(text: object) -> dict[str, Any] | None:
     return {"text": clean_text(text)} if isinstance(text, str) and text.strip() else None
+
+
+def _told(block: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A block that cannot be carried, as text; a mark for the cache is nothing to be told of."""
+    if "type" in block or "text" in block:
+        return _text(answer_text(block))
+    return None if "cachePoint" in block else _text(answer_text({"type": next(iter(block), "unknown")}))
 
 
 def _json(block: Mapping[str, Any]) -> dict[str, Any] | None:
