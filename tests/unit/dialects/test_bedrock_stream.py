@@ -64,8 +64,8 @@ def test_text_call_reason_and_usage_are_put_together() -> None:
 @pytest.mark.parametrize("form", ["boto3", "named", "bare"])
 def test_events_are_taken_in_every_form(form: str) -> None:
     events = [BEGIN, delta(0, text="x"), *CALL, STOP, USAGE]
-    named = [{"event": name, "data": fields} for event in events for name, fields in event.items()]
-    forms = {"boto3": events, "named": named, "bare": [event["data"] for event in named]}
+    named: list[Event] = [{"event": name, "data": fields} for event in events for name, fields in event.items()]
+    forms: dict[str, list[Event]] = {"boto3": events, "named": named, "bare": [event["data"] for event in named]}
 
     assert fed(*forms[form]) == fed(*events)
 
