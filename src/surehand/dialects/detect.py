@@ -50,6 +50,7 @@ class Dialect(Protocol):
 _MODULES: Final = (
     "langchain_messages",
     "bedrock_converse",
+    "gemini",
     "cohere_chat",
     "ollama_chat",
     "anthropic_messages",

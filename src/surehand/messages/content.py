@@ -27,5 +27,7 @@ def _block_text(block: object) -> str:
     fields = mapping_of(block)
     if fields.get("type") == _MESSAGE:
         return text_of(fields.get("content"))
+    if fields.get("thought") is True:  # Gemini's thoughts are texts with a mark
+        return ""
     text = fields.get("text") if fields.get("type", "text") in _TEXT_BLOCKS else None
     return text if isinstance(text, str) else ""
