@@ -31,6 +31,9 @@ EXCEPTIONS: Final = {
         "the arguments stand in the block's start, where we read them; the recording's own list, made from the deltas "
         "alone, has none"
     ),
+    "xai-x-search-tool.chunks.txt": (
+        "xAI lists the searches on X that it ran itself as custom calls, and goes on after them: none is for us to run"
+    ),
 }
 """Part of a recording's source -> why what we read is right, and the list beside the recording is not."""
 

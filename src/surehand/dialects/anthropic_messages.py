@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from surehand.dialects.blocks import anthropic_answer_block, anthropic_block
+from surehand.dialects.responses_items import without_items
 from surehand.dialects.streams import Reply
 from surehand.dialects.turns import in_turns
 from surehand.dialects.wire import (
@@ -179,7 +180,7 @@ def _written(message: Message, names: Mapping[str, str]) -> tuple[str, list[dict
 
 
 def _written_reply(message: AIMessage, names: Mapping[str, str]) -> list[dict[str, Any]]:
-    blocks = content_blocks(message.content)
+    blocks = without_items(content_blocks(message.content))
     # Calls keep their places among texts and thoughts, as the API wants a signed thought before what it led to. Those
     # without a block, because they came from another provider or were read from text, go to the end.
     placed = calls_in_order(message, blocks)

@@ -53,6 +53,7 @@ _MODULES: Final = (
     "gemini",
     "cohere_chat",
     "ollama_chat",
+    "openai_responses",
     "anthropic_messages",
     "openai_chat",
 )

@@ -6,12 +6,22 @@ cost grows with the square of the length. Here the parts of a text are kept in a
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from surehand.messages import AIMessage, AIMessageChunk, CallAssembler, Content, ToolCallChunk, finish_reason_of
 
-__all__ = ["Reply"]
+__all__ = ["FREE_TEXT_END", "FREE_TEXT_START", "Reply", "free_text"]
+
+FREE_TEXT_START: Final = '{"input": "'
+FREE_TEXT_END: Final = '"}'
+"""What stands around the free-form text of a custom call, so that one that was cut off reads as no arguments."""
+
+
+def free_text(text: str) -> str:
+    """A piece of a custom call's text, as it stands between ``FREE_TEXT_START`` and ``FREE_TEXT_END``."""
+    return json.dumps(text)[1:-1]
 
 
 class Reply:
@@ -74,7 +84,8 @@ class Reply:
 
     def message(self, content: Content | None = None) -> AIMessage:
         """The reply so far; the same object until something is added, so that generated ids stay."""
-        if self._message is None:
+        # A block that brings no piece, such as code that the provider ran, adds to the content alone.
+        if self._message is None or content not in (None, self._message.content):
             self._message = AIMessage(
                 "".join(self._texts) if content is None else content,
                 tool_calls=self._calls.calls(is_finished=self.is_finished),

@@ -19,10 +19,20 @@ ANTHROPIC: dict[str, Any] = {
     "content": [{"type": "tool_use", "id": "c", "name": "f", "input": {}}],
 }
 
+RESPONSES: dict[str, Any] = {"type": "function_call", "id": "fc", "call_id": "c", "name": "f", "arguments": "{}"}
+
 
 @pytest.mark.parametrize(
     ("messages", "name"),
     [
+        ([{"role": "user", "content": "hi"}, RESPONSES], "openai_responses"),
+        ([RESPONSES, {"type": "function_call_output", "call_id": "c", "output": "4"}], "openai_responses"),
+        ([{"object": "response", "output": [RESPONSES]}], "openai_responses"),
+        ([OPENAI, {"type": "web_search_call", "id": "ws", "status": "completed"}], "openai_responses"),
+        (
+            [RESPONSES, {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "x"}]}],
+            "openai_responses",
+        ),
         ([{"role": "user", "content": "hi"}, OPENAI], "openai_chat"),
         ([OPENAI, {"role": "tool", "tool_call_id": "c", "content": "4"}], "openai_chat"),
         ([ANTHROPIC], "anthropic_messages"),
@@ -42,7 +52,7 @@ def test_our_own_messages_and_strangers_have_no_dialect(messages: list[Any]) -> 
     assert dialect_of(messages) is None
 
 
-@pytest.mark.parametrize("message", [OPENAI, ANTHROPIC])
+@pytest.mark.parametrize("message", [OPENAI, ANTHROPIC, RESPONSES])
 def test_dialect_reads_and_answers(message: dict[str, Any]) -> None:
     dialect = dialect_of([message])
     assert dialect is not None
@@ -52,4 +62,4 @@ def test_dialect_reads_and_answers(message: dict[str, Any]) -> None:
 
     assert isinstance(read, AIMessage)
     assert [call["id"] for call in read.tool_calls] == ["c"]
-    assert answer["role"] in ("tool", "user")
+    assert answer.get("role", answer.get("type")) in ("tool", "user", "function_call_output")
