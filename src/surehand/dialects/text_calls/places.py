@@ -1,0 +1,63 @@
+"""Where in a text something stands: at the start of a line, inside of code, in a quotation, behind a sentence."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["FENCE", "Place"]
+
+FENCE: Final = "```"
+_LONGEST_INFO: Final = 100
+"""Characters behind an opening fence; a line with more of them is no fence."""
+_OPENING: Final = re.compile(rf"```[^`\n]{{0,{_LONGEST_INFO}}}+\Z")
+_SENTENCE_ENDS: Final = frozenset(".!?…。！？")
+_QUOTES: Final = frozenset("\"'`“‘«„‚「『(<[>=")
+
+
+class Place:
+    """The place that a reader has come to; each part of the text is given to it once, so that it is linear."""
+
+    __slots__ = ("_backticks", "_last", "is_in_code", "is_line_start", "is_quoted")
+
+    def __init__(self) -> None:
+        self.is_in_code = False
+        self.is_line_start = True
+        """Whether only blanks, or calls, stand before it in its line."""
+        self.is_quoted = False
+        self._backticks = 0
+        self._last = ""
+
+    def read(self, text: str) -> None:
+        """Go on behind this text, in which no line is a fence."""
+        before, newline, line = text.rpartition("\n")
+        if newline:
+            self.is_line_start, self.is_quoted, self._backticks = True, False, 0
+        said = line.strip()
+        if said:
+            if self.is_line_start:
+                self.is_quoted = said.startswith(">")
+            self.is_line_start = False
+            self._backticks += line.count("`")
+        last = said or before.rstrip()
+        self._last = last[-1:] or self._last
+
+    def read_fence(self, line: str) -> bool:
+        """Go on behind a line that begins with a fence; whether it is one, so that code begins or ends there."""
+        is_fence = line.strip() == FENCE if self.is_in_code else _OPENING.match(line.rstrip()) is not None
+        if is_fence:
+            self.is_in_code = not self.is_in_code
+        self.read(line)
+        return is_fence
+
+    def may_be_fence(self, line: str) -> bool:
+        """Whether a line that has not ended yet can still be a fence."""
+        if self.is_in_code:
+            return line.strip() == FENCE
+        return _OPENING.match(line) is not None
+
+    def is_open_to(self, *, is_word: bool) -> bool:
+        """Whether a mark in the middle of a line can be meant: behind a sentence, or a token that is not quoted."""
+        if self.is_quoted or self._backticks % 2:
+            return False
+        return self._last in _SENTENCE_ENDS if is_word else self._last not in _QUOTES
