@@ -3,6 +3,7 @@
 from surehand.models.anthropic import ChatAnthropic
 from surehand.models.base import BaseChatModel, ModelRequest
 from surehand.models.choice import PROVIDERS, init_chat_model
+from surehand.models.google import ChatGoogle
 from surehand.models.local import LocalModel
 from surehand.models.nudge import Nudge
 from surehand.models.openai import DEEPSEEK, OLLAMA, OPENAI, ChatOpenAI, Endpoint
@@ -15,6 +16,7 @@ __all__ = [
     "PROVIDERS",
     "BaseChatModel",
     "ChatAnthropic",
+    "ChatGoogle",
     "ChatModel",
     "ChatOpenAI",
     "Endpoint",

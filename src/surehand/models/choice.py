@@ -8,6 +8,7 @@ from typing import Any, Final
 from surehand.errors import OptionError
 from surehand.models.anthropic import ChatAnthropic
 from surehand.models.base import BaseChatModel
+from surehand.models.google import ChatGoogle
 from surehand.models.local import LocalModel
 from surehand.models.openai import DEEPSEEK, OLLAMA, ChatOpenAI
 
@@ -25,6 +26,7 @@ def _ollama(model: str, **options: Any) -> ChatOpenAI:
 PROVIDERS: Final[dict[str, Callable[..., BaseChatModel]]] = {
     "anthropic": ChatAnthropic,
     "deepseek": _deepseek,
+    "google": ChatGoogle,
     "local": LocalModel,
     "ollama": _ollama,
     "openai": ChatOpenAI,
@@ -36,6 +38,7 @@ _FAMILIES: Final = {
     "claude-": "anthropic",
     "deepseek-": "deepseek",
     "ft:gpt-": "openai",
+    "gemini-": "google",
     "gpt-": "openai",
     "o1": "openai",
     "o3": "openai",
@@ -53,7 +56,7 @@ def init_chat_model(model: str, *, model_provider: str | None = None, **options:
         init_chat_model("my-model", model_provider="openai", base_url="http://gpu-7:8000/v1", api_key="none")
 
     Args:
-        model: ``provider:model``, or a model name whose provider is plain (``gpt-…``, ``claude-…``, ``deepseek-…``).
+        model: ``provider:model``, or a model name whose provider is plain (``gpt-…``, ``claude-…``, ``gemini-…``, …).
         model_provider: The provider, where the name does not say it; the name is then taken as it is.
         options: What the provider's class takes: ``temperature``, ``max_tokens``, ``base_url``, ``api_key`` and so on.
 

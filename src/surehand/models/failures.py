@@ -1,7 +1,7 @@
 """The one place where what goes wrong inside an SDK becomes a ModelError.
 
-The SDKs of OpenAI and Anthropic come from the same generator: their exceptions have the same names and fields. They
-are told apart by those, so that neither package has to be imported to read an error of the other.
+The SDKs of OpenAI and Anthropic come from the same generator: their exceptions have the same names and fields. Those of
+Google's have others. All are told apart by these, so that no package has to be imported to read an error of another.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any, Final, cast
 from surehand.errors import ModelError, shown
 from surehand.wording import clipped
 
-__all__ = ["Address", "as_model_errors", "bad_reply", "checked_json", "missing_key", "sdk_failure"]
+__all__ = ["Address", "as_model_errors", "bad_reply", "checked_json", "late_reply", "missing_key", "sdk_failure"]
 
 MAX_MESSAGE: Final = 500
 """Characters of a provider's own error text that are repeated."""
-_TRANSPORTS: Final = frozenset({"httpcore", "httpcore2", "httpx", "httpx2"})
+_TRANSPORTS: Final = frozenset({"aiohttp", "httpcore", "httpcore2", "httpx", "httpx2"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,11 +34,13 @@ class Address:
 
 
 @contextmanager
-def as_model_errors(sdk_error: type[Exception], address: Callable[[], Address]) -> Generator[None]:
+def as_model_errors(
+    sdk_error: type[Exception] | tuple[type[Exception], ...], address: Callable[[], Address]
+) -> Generator[None]:
     """What goes wrong inside, in the SDK or below it, leaves as a ModelError; anything else as it is.
 
     Args:
-        sdk_error: The root of the SDK's own exceptions.
+        sdk_error: The root of the SDK's own exceptions, or several.
         address: Whom the request went to, asked for when something went wrong.
     """
     try:
@@ -82,6 +84,16 @@ def bad_reply(address: Address, payload: object, reason: str) -> ModelError:
     )
 
 
+def late_reply(address: Address) -> ModelError:
+    """The provider did not answer in time."""
+    problem, remedy = _late(address)
+    return ModelError(model=address.model, problem=problem, remedy=remedy)
+
+
+def _late(address: Address) -> tuple[str, str]:
+    return f"{address.url} did not answer in time", "Raise timeout=…, or ask for a shorter answer."
+
+
 def is_transport_error(error: Exception) -> bool:
     """Whether an exception comes from the HTTP library below an SDK, which does not translate all of them."""
     return any(cls.__module__.partition(".")[0] in _TRANSPORTS for cls in type(error).__mro__)
@@ -90,11 +102,11 @@ def is_transport_error(error: Exception) -> bool:
 def sdk_failure(error: Exception, address: Address) -> ModelError:
     """What an exception of an SDK means, with the remedy."""
     names = {cls.__name__ for cls in type(error).__mro__}
-    status = cast("int | None", getattr(error, "status_code", None))
+    status = _status(error)
     if status is not None:
         problem, remedy = _of_status(status, _said(error), address)
     elif names & {"APITimeoutError", "TimeoutException"}:
-        problem, remedy = f"{address.url} did not answer in time", "Raise timeout=…, or ask for a shorter answer."
+        problem, remedy = _late(address)
     elif is_transport_error(error):
         problem = f"the connection to {address.url} broke ({type(error).__name__}: {error})"
         remedy = "Try again; if it goes on, look at the network and the server."
@@ -107,6 +119,12 @@ def sdk_failure(error: Exception, address: Address) -> ModelError:
     failure = ModelError(model=address.model, problem=problem, remedy=remedy)
     failure.status_code = status
     return failure
+
+
+def _status(error: Exception) -> int | None:
+    """The HTTP status that the exception tells of; OpenAI's have a ``code`` that is a word."""
+    found = [getattr(error, name, None) for name in ("status_code", "code")]
+    return next((status for status in found if isinstance(status, int)), None)
 
 
 def _of_status(status: int, said: str, address: Address) -> tuple[str, str]:
@@ -126,8 +144,8 @@ def _of_status(status: int, said: str, address: Address) -> tuple[str, str]:
 
 def _said(error: Exception) -> str:
     """The provider's own words, bounded."""
-    body: Any = getattr(error, "body", None)
-    for _ in range(2):  # OpenAI unwraps `error` itself, Anthropic does not
+    body: Any = getattr(error, "body", None) or getattr(error, "details", None)
+    for _ in range(2):  # OpenAI unwraps `error` itself, Anthropic and Google do not
         if isinstance(body, Mapping):
             inner = cast("Mapping[str, Any]", body)
             body = inner.get("error", inner.get("message"))
