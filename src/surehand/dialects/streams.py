@@ -76,7 +76,7 @@ class Reply:
         return AIMessageChunk(
             text,
             tool_call_chunks=pieces,
-            usage_metadata=usage,
+            usage_metadata=self._usage if usage else None,
             additional_kwargs=extras,
             response_metadata=metadata,
             whole_content=whole_content,
