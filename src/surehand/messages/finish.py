@@ -17,7 +17,9 @@ FinishReason: TypeAlias = Literal["stop", "tool_calls", "length", "content_filte
 _WORDS: Final[dict[FinishReason, str]] = {
     "stop": "stop end_turn stop_sequence complete completed end eos eos_token finished done",
     "tool_calls": "tool_calls tool_call tool_use function_call function_calls",
-    "length": "length max_tokens max_output_tokens max_completion_tokens model_length model_context_window_exceeded",
+    "length": (
+        "length max_tokens max_output_tokens max_completion_tokens model_length model_context_window_exceeded timeout"
+    ),
     "content_filter": (
         "content_filter content_filtered refusal safety recitation blocklist prohibited_content spii image_safety "
         "image_prohibited_content guardrail_intervened error_toxic"

@@ -19,6 +19,16 @@ ANTHROPIC: dict[str, Any] = {
     "content": [{"type": "tool_use", "id": "c", "name": "f", "input": {}}],
 }
 
+BEDROCK: dict[str, Any] = {
+    "role": "assistant",
+    "content": [{"text": "x"}, {"toolUse": {"toolUseId": "c", "name": "f", "input": {}}}],
+}
+COHERE: dict[str, Any] = {**OPENAI, "tool_plan": "I will call f."}
+OLLAMA: dict[str, Any] = {
+    "role": "assistant",
+    "content": "",
+    "tool_calls": [{"id": "c", "function": {"index": 0, "name": "f", "arguments": {}}}],
+}
 RESPONSES: dict[str, Any] = {"type": "function_call", "id": "fc", "call_id": "c", "name": "f", "arguments": "{}"}
 
 
@@ -33,6 +43,19 @@ RESPONSES: dict[str, Any] = {"type": "function_call", "id": "fc", "call_id": "c"
             [RESPONSES, {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "x"}]}],
             "openai_responses",
         ),
+        ([OPENAI, BEDROCK], "bedrock_converse"),
+        (
+            [BEDROCK, {"role": "user", "content": [{"toolResult": {"toolUseId": "c", "content": []}}]}],
+            "bedrock_converse",
+        ),
+        ([{"role": "assistant", "content": [{"text": "x"}]}], "bedrock_converse"),
+        ([{"output": {"message": BEDROCK}, "stopReason": "tool_use"}], "bedrock_converse"),
+        ([COHERE], "cohere_chat"),
+        ([{"id": "r", "message": OPENAI, "finish_reason": "TOOL_CALL"}], "cohere_chat"),
+        ([OLLAMA, {"role": "tool", "tool_name": "f", "content": "4"}], "ollama_chat"),
+        ([{"model": "m", "message": {"role": "assistant", "content": "x"}, "done": True}], "ollama_chat"),
+        ([{"choices": [{"message": OPENAI, "finish_reason": "tool_calls"}]}], "openai_chat"),
+        ([{"type": "message", "stop_reason": "tool_use", **ANTHROPIC}], "anthropic_messages"),
         ([{"role": "user", "content": "hi"}, OPENAI], "openai_chat"),
         ([OPENAI, {"role": "tool", "tool_call_id": "c", "content": "4"}], "openai_chat"),
         ([ANTHROPIC], "anthropic_messages"),
@@ -44,7 +67,7 @@ def test_newest_assistants_message_decides(messages: list[Any], name: str) -> No
     dialect = dialect_of(messages)
 
     assert dialect is not None
-    assert dialect.NAME == name
+    assert name == dialect.NAME
 
 
 @pytest.mark.parametrize("messages", [[], [OPENAI, AIMessage("x")], [HumanMessage("x")], ["x", 5], [{"type": "ai"}]])
