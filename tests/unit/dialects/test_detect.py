@@ -45,7 +45,7 @@ RESPONSES: dict[str, Any] = {"type": "function_call", "id": "fc", "call_id": "c"
         ),
         ([OPENAI, BEDROCK], "bedrock_converse"),
         (
-            [BEDROCK, {"role": "user", "content": [{"toolResult": {"toolUseId": "c", "content": []}}]}],
+            [BEDROCK, {"role": "user", "content": [{"toolResult": {"toolUseId": "c", "content": [{"text": "4"}]}}]}],
             "bedrock_converse",
         ),
         ([{"role": "assistant", "content": [{"text": "x"}]}], "bedrock_converse"),
