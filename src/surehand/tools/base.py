@@ -6,7 +6,7 @@ import copy
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from surehand.calls import (
     GOVERNED,
@@ -29,7 +29,7 @@ from surehand.messages import AIMessage, ToolMessage
 from surehand.policy import ToolOptions, mapping, words
 from surehand.shapes import is_a, is_object, is_pair
 from surehand.spec import ResponseFormat, ToolSpec, check_tool_name, snake_case, spec_from_function
-from surehand.tools.export import to_anthropic, to_bedrock, to_gemini, to_mcp, to_openai
+from surehand.tools.export import GeminiField, OpenAIApi, to_anthropic, to_bedrock, to_gemini, to_mcp, to_openai
 from surehand.tools.options import OPTION_NAMES, tool_options
 
 __all__ = ["BaseTool"]
@@ -128,7 +128,7 @@ class BaseTool:
         )
         return changed
 
-    def to_openai(self, *, strict: bool = False, api: Literal["chat", "responses"] = "chat") -> dict[str, Any]:
+    def to_openai(self, *, strict: bool = False, api: OpenAIApi = "chat") -> dict[str, Any]:
         """The tool as OpenAI's chat API declares it, and whoever speaks it; or as the Responses API does."""
         return to_openai(self.spec, strict=strict, api=api)
 
@@ -136,9 +136,7 @@ class BaseTool:
         """The tool as Anthropic's messages API declares it."""
         return to_anthropic(self.spec, strict=strict)
 
-    def to_gemini(
-        self, *, field: Literal["parametersJsonSchema", "parameters"] = "parametersJsonSchema"
-    ) -> dict[str, Any]:
+    def to_gemini(self, *, field: GeminiField = "parametersJsonSchema") -> dict[str, Any]:
         """The tool as Gemini's API declares a function; see ``surehand.tools.export.to_gemini``."""
         return to_gemini(self.spec, field=field)
 

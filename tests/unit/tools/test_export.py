@@ -164,7 +164,7 @@ def test_the_strict_form_for_anthropic_keeps_what_may_be_left_out_optional() -> 
     ("field", "expected"),
     [
         ({"type": "string", "enum": ["a"]}, {"type": ["string", "null"], "enum": ["a", None]}),
-        ({"const": "a"}, {"enum": ["a", None]}),
+        ({"const": "a"}, {"type": ["string", "null"], "enum": ["a", None]}),
         ({"type": ["string", "null"]}, {"type": ["string", "null"]}),
         (
             {"oneOf": [{"type": "string"}, {"type": "integer"}]},
