@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from surehand.errors import ModelError, shown
+from surehand.shapes import mapping_of
 from surehand.wording import clipped
 
 __all__ = ["Address", "as_model_errors", "bad_reply", "checked_json", "late_reply", "missing_key", "sdk_failure"]
@@ -92,6 +93,17 @@ def late_reply(address: Address) -> ModelError:
 
 def _late(address: Address) -> tuple[str, str]:
     return f"{address.url} did not answer in time", "Raise timeout=…, or ask for a shorter answer."
+
+
+def failed_reply(address: Address, error: object) -> ModelError:
+    """The provider accepted the request, and said later that it failed."""
+    fields = mapping_of(error)
+    said = fields.get("message") or fields.get("code") or error
+    return ModelError(
+        model=address.model,
+        problem=f"{address.provider} failed: {clipped(str(said or 'without a reason'), MAX_MESSAGE)}",
+        remedy="Try again later, or read the provider's words above.",
+    )
 
 
 def is_transport_error(error: Exception) -> bool:

@@ -1,14 +1,18 @@
-"""OpenAI's chat completions, and every server that speaks them: DeepSeek, Ollama, vLLM, Qwen and many more."""
+"""OpenAI's chat completions and Responses, and every server that speaks one of them: DeepSeek, Ollama, vLLM, Groq, xAI.
+
+Which of the two is spoken is a matter of a module each; here is what they share.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import AsyncGenerator, Hashable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from surehand.dialects import openai_chat
+from surehand.dialects.refusals import read_refusal
 from surehand.errors import MissingExtraError, OptionError
 from surehand.messages import AIMessage, AIMessageChunk
 from surehand.models.base import BaseChatModel, ModelRequest, refuse_options
@@ -17,15 +21,14 @@ from surehand.models.clients import LoopClients
 from surehand.models.connection import Connection
 from surehand.models.failures import Address, as_model_errors, bad_reply, checked_json, missing_key
 from surehand.models.nudge import Nudge
+from surehand.models.openai_chat import Api, ChatApi
+from surehand.models.openai_responses import ResponsesApi
 from surehand.policy import count_or_none
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI
+    from openai import APIError, AsyncOpenAI
 
 __all__ = ["DEEPSEEK", "OLLAMA", "OPENAI", "ChatOpenAI", "Endpoint"]
-
-_OURS: Final = frozenset({"messages", "model", "stream", "tool_choice", "tools"})
-"""Fields of a request that follow from how the model is built and called."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +104,10 @@ _clients: Final[LoopClients[AsyncOpenAI]] = LoopClients(_close)
 
 
 class ChatOpenAI(BaseChatModel):
-    """A model behind OpenAI's chat completions or a server that speaks them.
+    """A model behind OpenAI's chat completions or Responses, or a server that speaks one of them.
+
+    A reply that the server made and then refused, because a call in it was broken, is read from its error; what it
+    was refused for stands in ``response_metadata["recovered"]``.
 
     Example:
         model = ChatOpenAI(model="qwen3.5:9b", api_key="ollama", base_url="http://localhost:11434/v1", temperature=0)
@@ -121,9 +127,11 @@ class ChatOpenAI(BaseChatModel):
         nudge: See ``BaseChatModel``.
         text_calls: See ``BaseChatModel``.
         endpoint: Which variables and addresses hold; OpenAI's by default.
+        api: ``chat`` for chat completions, ``responses`` for OpenAI's Responses.
         stream_usage: Whether a stream is asked to end with the tokens it took; some servers refuse the question.
         client_options: Further arguments of ``openai.AsyncOpenAI``, such as ``organization`` or ``default_headers``.
-        options: Further fields of each request, such as ``top_p``, ``seed`` or ``response_format``.
+        options: Further fields of each request, such as ``top_p``, ``seed`` or ``response_format``; for Responses
+            ``store``, ``include`` or ``reasoning``, and as ``tools`` those that the provider runs itself.
 
     Raises:
         OptionError: An option asks for something that one reply cannot be, such as ``n=2``.
@@ -142,81 +150,87 @@ class ChatOpenAI(BaseChatModel):
         nudge: bool | Nudge | None = None,
         text_calls: bool = False,
         endpoint: Endpoint = OPENAI,
+        api: Literal["chat", "responses"] = "chat",
         stream_usage: bool = True,
         client_options: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
-        super().__init__(nudge=nudge, text_calls=text_calls, options=options)
         check_client(model, temperature=temperature, timeout=timeout, max_retries=max_retries, base_url=base_url)
+        limit = count_or_none("max_tokens", max_tokens)
+        if api == "responses":
+            self._api: Api = ResponsesApi(model=model, temperature=temperature, max_tokens=limit)
+        elif api == "chat":
+            self._api = ChatApi(
+                model=model,
+                temperature=temperature,
+                max_tokens=limit,
+                limit_field=partial(endpoint.limit_field, base_url),
+                sends_back=endpoint.sends_back,
+                asks_usage=stream_usage,
+            )
+        else:
+            raise OptionError(option="api", value=api, expected="'chat' or 'responses'")
+        super().__init__(nudge=nudge, text_calls=text_calls, options=options)
         self.model = model
         self._api_key = api_key
         self._base_url = base_url
-        self._temperature = temperature
-        self._max_tokens = count_or_none("max_tokens", max_tokens)
         self._connection = Connection(
             timeout=timeout, max_retries=max_retries, client_options=dict(client_options or {})
         )
         self._endpoint = endpoint
-        self._stream_usage = stream_usage
 
     async def aclose(self) -> None:
         """Close the connections of the running loop; it does so by itself when it ends."""
         await _clients.aclose(self._key())
 
     async def _answer(self, request: ModelRequest) -> AIMessage:
-        body = self._body(request)
         async with self._asking() as client:
-            payload = await client.post("/chat/completions", cast_to=object, body=body)
-        return self._read(payload)
+            from openai import APIError  # noqa: PLC0415 - an extra, which is there by now
+
+            try:
+                payload = await client.post(self._api.path, cast_to=object, body=self._api.body(request))
+            except APIError as error:
+                return _recovered(error, request)
+        return self._api.read(self._checked(payload, reason="text that is no JSON object"), self._address)
 
     async def _pieces(self, request: ModelRequest) -> AsyncGenerator[AIMessageChunk, None]:
-        body = {**self._body(request), "stream": True}
-        if self._stream_usage:  # without the question a stream says nothing of its tokens
-            body.setdefault("stream_options", {"include_usage": True})
-        assembly = openai_chat.ChatStream()
-        is_empty = True
+        has_pieces = False
         async with self._asking() as client:
-            from openai import AsyncStream  # noqa: PLC0415 - an extra, which is there by now
+            from openai import APIError  # noqa: PLC0415 - an extra, which is there by now
 
-            frames = await client.post(
-                "/chat/completions", cast_to=object, body=body, stream=True, stream_cls=AsyncStream[object]
-            )
-            async with frames:
-                async for frame in frames:
-                    is_empty = False
-                    piece = assembly.feed(checked_json(frame, self._address, reason="a frame that is no object"))
-                    if piece is not None:
+            try:
+                async with aclosing(self._frames(client, request)) as pieces:
+                    async for piece in pieces:
+                        has_pieces = True
                         yield piece
+            except APIError as error:
+                # What was told of a call before it was refused is void.
+                yield AIMessageChunk.of(_recovered(error, request)).replace(is_restart=has_pieces)
+
+    async def _frames(self, client: AsyncOpenAI, request: ModelRequest) -> AsyncGenerator[AIMessageChunk, None]:
+        from openai import AsyncStream  # noqa: PLC0415 - an extra, which is there by now
+
+        body, assembly, is_empty = self._api.streamed(self._api.body(request)), self._api.assembly(self._address), True
+        frames = await client.post(
+            self._api.path, cast_to=object, body=body, stream=True, stream_cls=AsyncStream[object]
+        )
+        async with frames:
+            async for frame in frames:
+                is_empty = False
+                piece = assembly.feed(self._checked(frame, reason="a frame that is no object"))
+                if piece is not None:
+                    yield piece
         if is_empty:
             raise bad_reply(self._address(), "", "an empty stream")
 
+    def _checked(self, payload: object, *, reason: str) -> dict[str, Any]:
+        return checked_json(payload, self._address, reason=reason)
+
     def _checked_options(self, options: dict[str, Any]) -> dict[str, Any]:
         """The options, unless they ask for several answers or for what the model itself decides."""
-        if options.get("n", 1) != 1:
-            raise OptionError(
-                option="n", value=options["n"], expected="1", remedy="One message is one answer: ask several times."
-            )
-        refuse_options(options, _OURS)
+        self._api.check_options(options)
+        refuse_options(options, self._api.own_fields)
         return options
-
-    def _body(self, request: ModelRequest) -> dict[str, Any]:
-        own = {
-            "model": self.model,
-            "messages": openai_chat.write_messages(
-                request.messages, names=request.wire_names, extra_fields=self._endpoint.sends_back
-            ),
-            "temperature": self._temperature,
-            self._endpoint.limit_field(self._base_url): self._max_tokens,
-            "tools": [tool.to_openai() for tool in request.tools] or None,
-            "tool_choice": _written_choice(request),
-        }
-        return {**{name: value for name, value in own.items() if value is not None}, **request.options}
-
-    def _read(self, payload: object) -> AIMessage:
-        reply = checked_json(payload, self._address, reason="text that is no JSON object")
-        if not reply.get("choices"):
-            raise bad_reply(self._address(), reply.get("error", reply), "a reply without choices")
-        return openai_chat.read_reply(reply)
 
     def _key(self) -> Hashable:
         """What tells two clients apart."""
@@ -256,8 +270,15 @@ class ChatOpenAI(BaseChatModel):
             yield await _clients.get(self._key(), self._made)
 
 
-def _written_choice(request: ModelRequest) -> str | Mapping[str, Any] | None:
-    choice = request.tool_choice
-    if isinstance(choice, str) and choice in request.tool_names:
-        return {"type": "function", "function": {"name": request.wire_names.get(choice, choice)}}
-    return choice
+def _recovered(error: APIError, request: ModelRequest) -> AIMessage:
+    """The reply that the server made and refused, where it tells it.
+
+    Raises:
+        APIError: The same, where it holds no reply, or no tool was to be called.
+    """
+    names = [request.wire_names.get(name, name) for name in request.tool_names]
+    is_meant = bool(names) and request.tool_choice != "none"
+    reply = read_refusal(error.body, names) if is_meant else None
+    if reply is None:
+        raise error
+    return reply
