@@ -161,7 +161,7 @@ class TextCallFilter:
             # Also without its opener, which templates put into the prompt: what was said so far was thought.
             self._is_start, self._is_thought, self._place = not self._calls, False, Place()
             return _Step(end, end, [])
-        if self._is_thought or sign.group() == _THOUGHT:
+        if self._is_thought or sign.group() in (_THOUGHT, _THOUGHT_END):
             return self._pass(text, start, end)
         if sign.group() == FENCE:
             return self._fence(text, start, is_end=is_end)
@@ -178,14 +178,14 @@ class TextCallFilter:
         return _Step(end, end, [])
 
     def _fence(self, text: str, start: int, *, is_end: bool) -> _Step | None:
-        if not self._place.is_line_start:
+        line_end = text.find("\n", start)
+        end = len(text) if line_end < 0 else line_end
+        if not self._place.is_line_start or not self._place.is_fence(text[start:end]):
             return self._pass(text, start, start + len(FENCE))
-        end = text.find("\n", start)
-        line = text[start:] if end < 0 else text[start:end]
-        if end < 0 and not is_end and self._place.may_be_fence(line):
+        if line_end < 0 and not is_end:
             return None
-        self._place.read_fence(line)
-        return _Step(start + len(line), start + len(line), [])
+        self._place.read_fence(text[start:end])
+        return _Step(end, end, [])
 
     def _mark(self, text: str, sign: re.Match[str], mark: Mark, *, is_end: bool) -> _Step | None:
         inside = sign.end() - min(mark.keeps, len(sign.group()))
@@ -202,14 +202,19 @@ class TextCallFilter:
         none: list[ToolCall] = []
         calls = next((calls for body in bodies if (calls := body.read(block, self._offered))), none)
         end = block_end if stop is None or stop.group() in mark.openers else stop.end()
+        if not calls:
+            return self._pass(text, sign.start(), end)
         if self._place.is_line_start:
-            return _Step(sign.start() if calls else end, end, calls)
-        run_end = _end_of_run(text, end, mark)
-        if calls and run_end == len(text):
-            return _Step(sign.start(), end, calls) if is_end else None
-        if calls and not is_end and len(text) - run_end < _LONGEST and text[run_end] in "<[":
+            return _Step(sign.start(), end, calls)
+        return self._last(text, _Step(sign.start(), end, calls), mark, is_end=is_end)
+
+    def _last(self, text: str, step: _Step, mark: Mark, *, is_end: bool) -> _Step | None:
+        """A call in the middle of a line: it counts where nothing but calls follows it."""
+        run_end = _end_of_run(text, step.end, mark)
+        rest = text[run_end : run_end + _LONGEST]
+        if not is_end and any(sign.startswith(rest) for sign in (*mark.openers, *END_TOKENS)):  # also where none is left
             return None
-        return self._pass(text, sign.start(), run_end)
+        return self._pass(text, step.start, run_end) if rest else step
 
     def _bodies(self, mark: Mark) -> list[Body]:
         return [body for body in mark.bodies if any(form in self._forms for form in body.forms)]

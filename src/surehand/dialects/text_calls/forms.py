@@ -170,7 +170,7 @@ MARKS: Final = (
     ),
     Mark(
         ("Action:",),
-        re.compile(r"(?<=[\]}\n])\s*+```(?!\w)"),
+        re.compile(r"(?<=[\]}\n])\s*+```(?=\W)"),
         (Body(("command-r",), _fence_may_begin, json_calls.read_json),),
         has_closer=False,
         is_word=True,

@@ -42,19 +42,14 @@ class Place:
         last = said or before.rstrip()
         self._last = last[-1:] or self._last
 
-    def read_fence(self, line: str) -> bool:
-        """Go on behind a line that begins with a fence; whether it is one, so that code begins or ends there."""
-        is_fence = line.strip() == FENCE if self.is_in_code else _OPENING.match(line.rstrip()) is not None
-        if is_fence:
-            self.is_in_code = not self.is_in_code
-        self.read(line)
-        return is_fence
+    def is_fence(self, line: str) -> bool:
+        """Whether a line, or as much of it as has come, begins or ends code."""
+        return line.strip() == FENCE if self.is_in_code else _OPENING.match(line.rstrip()) is not None
 
-    def may_be_fence(self, line: str) -> bool:
-        """Whether a line that has not ended yet can still be a fence."""
-        if self.is_in_code:
-            return line.strip() == FENCE
-        return _OPENING.match(line) is not None
+    def read_fence(self, line: str) -> None:
+        """Go on behind a line that begins or ends code."""
+        self.is_in_code = not self.is_in_code
+        self.read(line)
 
     def is_open_to(self, *, is_word: bool) -> bool:
         """Whether a mark in the middle of a line can be meant: behind a sentence, or a token that is not quoted."""

@@ -71,7 +71,8 @@ def _only_blocks(text: str) -> list[_CodeBlock] | None:
     for line in _LINE.findall(text):
         is_code = place.is_in_code
         is_last = not line.endswith("\n")
-        if line.lstrip().startswith(FENCE) and place.read_fence(line.lstrip()):
+        if line.lstrip().startswith(FENCE) and place.is_fence(line.strip()):
+            place.read_fence(line)
             if not is_code:
                 blocks.append(_CodeBlock(line.strip().removeprefix(FENCE).strip(), []))
         elif is_code:
