@@ -77,11 +77,14 @@ class Home:
 
     async def _stop_after_all(self) -> None:
         until = time.monotonic() + _WIND_UP_SECONDS
-        # What was handed in a moment ago begins only now: it is looked for until there is nothing left.
-        while (left := asyncio.all_tasks() - {asyncio.current_task()}) and (seconds := until - time.monotonic()) > 0:
+        # What was handed in a moment ago begins only now: it is looked for until there is nothing left. At the end of
+        # the program the loop is stopped by others, and then goes on to close what is left in it.
+        while not self._background.is_stopping and (left := asyncio.all_tasks() - {asyncio.current_task()}):
             for task in left:
                 task.cancel()
-            await asyncio.wait(left, timeout=seconds)
+            await asyncio.wait(left, timeout=max(0.0, until - time.monotonic()))
+            if time.monotonic() >= until:
+                break
         self._background.stop()
 
     def _start(self, make: Callable[[], Coroutine[Any, Any, T]], ended: Future[T]) -> list[asyncio.Task[T]]:

@@ -1,0 +1,93 @@
+"""How a server is reached: as a process of ours, or under an address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit
+
+from surehand.calls.redaction import is_secret_name
+from surehand.errors import OptionError
+from surehand.policy import mapping, text
+
+__all__ = ["HttpLaunch", "Launch", "StdioLaunch"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StdioLaunch:
+    """A program that speaks on its standard input and output."""
+
+    command: str
+    arguments: tuple[str, ...]
+    env: Mapping[str, str] = field(repr=False)
+    """Variables besides the few that every server gets, such as HOME and PATH."""
+    cwd: str | None = None
+    """The working directory; None for the program's own."""
+
+    @classmethod
+    def of(cls, command: Any, arguments: Iterable[Any], env: Any, cwd: Any) -> StdioLaunch:
+        """The launch, checked.
+
+        Raises:
+            OptionError: Something of it cannot be meant.
+        """
+        given = mapping("env", env)
+        if not all(isinstance(value, str) for pair in given.items() for value in pair):
+            raise OptionError(option="env", value=..., expected="a mapping of texts to texts")
+        if isinstance(arguments, str):
+            raise OptionError(option="args", value=arguments, expected="a list of arguments")
+        return cls(
+            command=text("command", str(command) if isinstance(command, Path) else command),
+            arguments=tuple(map(str, arguments)),
+            env=dict(given),
+            cwd=None if cwd is None else str(cwd),
+        )
+
+    @property
+    def default_name(self) -> str:
+        """What the server is called where nobody names it."""
+        return Path(self.command).stem or self.command
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must not stand in a log."""
+        return tuple(value for name, value in self.env.items() if is_secret_name(name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpLaunch:
+    """An address at which streamable HTTP is spoken."""
+
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+    """Sent with every request."""
+
+    @classmethod
+    def of(cls, url: Any, headers: Any) -> HttpLaunch:
+        """The launch, checked.
+
+        Raises:
+            OptionError: Something of it cannot be meant.
+        """
+        parts = urlsplit(text("url", url))
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise OptionError(option="url", value=url, expected="an address such as 'https://mcp.example/mcp'")
+        given = mapping("headers", headers)
+        if not all(isinstance(value, str) for pair in given.items() for value in pair):
+            raise OptionError(option="headers", value=..., expected="a mapping of texts to texts")
+        return cls(url=url, headers=dict(given))
+
+    @property
+    def default_name(self) -> str:
+        """What the server is called where nobody names it."""
+        return urlsplit(self.url).hostname or "http"
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What must not stand in a log."""
+        return tuple(self.headers.values())
+
+
+Launch: TypeAlias = StdioLaunch | HttpLaunch

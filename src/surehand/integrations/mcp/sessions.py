@@ -1,0 +1,244 @@
+"""One life of a connection to a server: from the start of its process to the end of the last pipe.
+
+A session belongs to one task, which opens it, waits until it is over, and closes it: the SDK's scopes cannot be left by
+another task than the one that entered them. Calls come from other tasks of the same loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any, Final, Protocol, TypeAlias
+
+import httpx2
+from mcp import Client, MCPError
+from mcp.types import Implementation, ToolListChangedNotification
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
+
+from surehand.errors import ToolServerError
+from surehand.integrations.mcp.launches import Launch, StdioLaunch
+from surehand.integrations.mcp.links import LastWords, linked
+from surehand.integrations.mcp.taps import Exchange, Tap, exchange_now
+from surehand.shapes import is_object, items_of, leaf_errors
+from surehand.wording import one_line
+
+__all__ = ["Callbacks", "Progress", "Session", "Settings"]
+
+logger = logging.getLogger("surehand.mcp")
+
+_MAX_PAGES: Final = 1_000
+"""How many pages a list of tools may have: one without an end must not hold up a start."""
+
+_PROBLEMS: Final[tuple[tuple[type[BaseException], str], ...]] = (
+    (FileNotFoundError, "could not be started: its command, or its working directory, was not found"),
+    (PermissionError, "could not be started: its command may not be run"),
+    (httpx2.TransportError, "could not be reached"),
+)
+
+Callbacks: TypeAlias = Mapping[str, Callable[..., Awaitable[Any]]]
+"""What a server may ask its client for: the SDK's keyword -> the host's function."""
+
+
+class Progress(Protocol):
+    """Told how far a call is."""
+
+    async def __call__(self, progress: float, total: float | None, message: str | None) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What holds for every session with a server."""
+
+    name: str
+    """What the server is called."""
+    launch: Launch
+    start_timeout: float
+    """Seconds until it has to be ready."""
+    callbacks: Callbacks
+
+
+class Session:
+    """One life of a connection; ``keep`` is the task that it belongs to.
+
+    Args:
+        settings: How the server is reached.
+        on_change: Called when the server says that its tools have changed.
+    """
+
+    def __init__(self, settings: Settings, on_change: Callable[[], None]) -> None:
+        self._settings = settings
+        self._on_change = on_change
+        self._tap = Tap(self.end, is_direct=isinstance(settings.launch, StdioLaunch))
+        self._last_words = LastWords(settings.name, settings.launch)
+        self._settled = asyncio.Event()
+        self._ending = asyncio.Event()
+        self._client: Client | None = None
+        self.problem = ""
+        """Why it could not be started, as a clause; empty where it could."""
+        self._first: list[Mapping[str, Any]] = []
+        self._began = time.monotonic()
+        self.lasted: float | None = None
+        """Seconds from its beginning to its end; None before."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing can be sent any more."""
+        return self._ending.is_set()
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether every answer that is heard is one of the server's own."""
+        return self._tap.is_direct
+
+    def end(self) -> None:
+        """Have it closed: nobody is on the other side any more, or nobody needs it here."""
+        if self.lasted is None:
+            self.lasted = time.monotonic() - self._began
+        self._ending.set()
+
+    def taken(self) -> list[Mapping[str, Any]]:
+        """The tools as the server declared them when it was ready; once, and nothing where they have changed since."""
+        entries, self._first = self._first, []
+        return entries
+
+    async def ready(self) -> None:
+        """Wait until it can be used.
+
+        Raises:
+            ToolServerError: It could not be started.
+        """
+        await self._settled.wait()
+        if self.problem:
+            raise ToolServerError(
+                server=self._settings.name, problem=self.problem, remedy="Nothing was executed.", retryable=True
+            )
+
+    async def keep(self) -> None:
+        """Open it, wait for its end, close it; whatever becomes of it is told by its fields."""
+        try:
+            await self._kept()
+        except Exception as error:  # whatever a server can do to the SDK ends here
+            if not self._settled.is_set():
+                self._fail(error)
+            else:
+                logger.debug("%s: the session broke", one_line(self._settings.name), exc_info=error)
+        finally:
+            self.end()
+            self._settled.set()
+
+    async def _kept(self) -> None:
+        settings = self._settings
+        async with asyncio.timeout(settings.start_timeout) as limit, AsyncExitStack() as stack:
+            client = await stack.enter_async_context(
+                Client(
+                    linked(settings.launch, self._tap, self._last_words),
+                    client_info=Implementation(name="surehand", version=version("surehand")),
+                    message_handler=self._heard,
+                    cache=None,
+                    **settings.callbacks,  # type: ignore[arg-type]  # the SDK's keywords, each with its own type
+                )
+            )
+            self._client = client
+            self._first = await self.listed()
+            if self._ending.is_set():  # it died between its last answer and now
+                raise ConnectionError
+            limit.reschedule(None)
+            self._settled.set()
+            await self._until_over(client)
+
+    async def _until_over(self, client: Client) -> None:
+        capabilities = client.server_capabilities.tools
+        is_announcing = capabilities is not None and capabilities.list_changed
+        if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or not is_announcing:
+            await self._ending.wait()
+            return
+        async with asyncio.TaskGroup() as group:
+            listening = group.create_task(self._listen(client))
+            await self._ending.wait()
+            listening.cancel()
+
+    async def _listen(self, client: Client) -> None:
+        """Hear of changes as newer revisions of the protocol tell them: to those who ask."""
+        try:
+            async with client.listen(tools_list_changed=True) as changes:
+                self._changed()  # what changed before anybody listened
+                async for _ in changes:
+                    self._changed()
+        except (MCPError, RuntimeError, TimeoutError) as error:
+            logger.debug("%s: nothing is heard of changes", one_line(self._settings.name), exc_info=error)
+
+    async def _heard(self, message: object) -> None:
+        if isinstance(message, ToolListChangedNotification):
+            self._changed()
+
+    def _changed(self) -> None:
+        self._first = []
+        self._on_change()
+
+    async def listed(self) -> list[Mapping[str, Any]]:
+        """The tools, as the server declares them now.
+
+        Raises:
+            MCPError: It cannot say.
+        """
+        entries: list[Mapping[str, Any]] = []
+        seen: set[str] = set()
+        cursor: str | None = None
+        for _ in range(_MAX_PAGES):
+            exchange = Exchange()
+            exchange_now.set(exchange)
+            page = await self._connected.list_tools(cursor=cursor)
+            declared = items_of(exchange.result.get("tools"))
+            entries += [entry for entry in declared if is_object(entry) and isinstance(entry.get("name"), str)]
+            if len(entries) < len(declared):
+                logger.debug("%s: some of its tools have no name", one_line(self._settings.name))
+            cursor = page.next_cursor
+            if cursor is None or cursor in seen:
+                break
+            seen.add(cursor)
+        return entries
+
+    async def call(
+        self, name: str, arguments: dict[str, Any], progress: Progress, exchange: Exchange
+    ) -> Mapping[str, Any]:
+        """The result of a call, as it came.
+
+        Raises:
+            MCPError: The server refused the request, or the connection was lost; the exchange knows more.
+        """
+        exchange_now.set(exchange)
+        await self._connected.call_tool(name, arguments, progress_callback=progress)
+        return exchange.result
+
+    @property
+    def _connected(self) -> Client:
+        if self._client is None:
+            raise ConnectionError("The session has not begun.")
+        return self._client
+
+    def _fail(self, error: Exception) -> None:
+        self.problem = self._problem(leaf_errors(error)[0])
+        said = self._last_words.told()
+        logger.warning(
+            "the tool server %s %s%s",
+            one_line(self._settings.name),
+            self.problem,
+            f"; the end of its standard error:\n{said}" if said else "",
+        )
+        logger.debug("%s: the start failed", one_line(self._settings.name), exc_info=error)
+
+    def _problem(self, error: BaseException) -> str:
+        """Why a start failed, as a clause without anything that is secret."""
+        if isinstance(error, TimeoutError):
+            return f"was not ready within {self._settings.start_timeout:g} seconds"
+        if self._tap.status is not None:
+            return f"could not be used: it answered with the HTTP status {self._tap.status}"
+        if isinstance(error, MCPError) and not self.is_over:
+            return f"refused the session: {one_line(error.message, 200)}"
+        known = next((words for kind, words in _PROBLEMS if isinstance(error, kind)), None)
+        return known or ("ended before it was ready" if self.is_over else f"could not be used ({type(error).__name__})")

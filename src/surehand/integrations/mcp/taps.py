@@ -1,0 +1,210 @@
+"""What is heard on the way between the SDK and a server.
+
+The SDK tells neither whether a request was on its way when the connection broke, nor what an answer held that does not
+fit its models: one tool with a broken schema would cost the whole list, and one content block of an unknown type the
+result of a call that was carried out. So its streams are listened to. A request of ours takes its answer here, as it
+came; the SDK is given one that it can read.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Final, Self, TypeAlias
+from weakref import WeakValueDictionary
+
+import anyio
+import httpx2
+from mcp.shared.message import SessionMessage
+from mcp.types import JSONRPCError, JSONRPCRequest, JSONRPCResponse, RequestId
+
+from surehand.shapes import is_object, items_of
+from surehand.wording import one_line
+
+__all__ = ["Exchange", "HearingClient", "Tap", "exchange_now"]
+
+logger = logging.getLogger("surehand.mcp")
+
+_NO_SUCH_SESSION: Final = 404
+_BAD_REQUEST: Final = 400
+_SESSION_HEADER: Final = "mcp-session-id"
+_MAX_TOLD: Final = 3
+"""How often a session's developer is told of the same fault."""
+_UNSENT: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
+
+_Item: TypeAlias = SessionMessage | Exception
+
+
+@dataclass(eq=False)
+class Exchange:
+    """One request to a server, and what is known of its way."""
+
+    is_out: bool = False
+    """Whether the server may have it."""
+    is_refused: bool = False
+    """Whether the server does not know the session, and so did not look at it."""
+    is_answered: bool = False
+    """Whether the server has sent an answer."""
+    result: dict[str, Any] = field(default_factory=dict[str, Any])
+    """The result as it came."""
+
+
+exchange_now: ContextVar[Exchange | None] = ContextVar("surehand_mcp_exchange", default=None)
+"""The exchange that the running code is a part of."""
+
+
+class Tap:
+    """Listens to one session.
+
+    Args:
+        on_end: Called when the server's side of the connection has ended.
+        is_direct: Whether what is written goes straight to the server, as over pipes.
+    """
+
+    def __init__(self, on_end: Callable[[], None], *, is_direct: bool) -> None:
+        self._on_end = on_end
+        self.is_direct = is_direct
+        self.status: int | None = None
+        """Of the last HTTP answer that was an error."""
+        self._open: WeakValueDictionary[RequestId, Exchange] = WeakValueDictionary()
+        self._broken = 0
+
+    def asked(self, message: JSONRPCRequest, exchange: Exchange) -> None:
+        """A request is about to be written."""
+        self._open[message.id] = exchange
+
+    def heard(self, item: _Item) -> _Item:
+        """What the SDK is given of what came."""
+        if isinstance(item, Exception):
+            self._tell(item)
+        message = item.message if isinstance(item, SessionMessage) else None
+        if not isinstance(message, JSONRPCResponse | JSONRPCError) or message.id is None:
+            return item
+        exchange = self._open.get(message.id)
+        if exchange is None or not isinstance(item, SessionMessage):
+            return item
+        exchange.is_answered = True
+        if isinstance(message, JSONRPCError):
+            return item
+        exchange.result = message.result
+        readable = JSONRPCResponse(jsonrpc="2.0", id=message.id, result=_readable(message.result))
+        return SessionMessage(readable, metadata=item.metadata)
+
+    def _tell(self, error: Exception) -> None:
+        """Say that a server wrote what is no message; some print all their logs there."""
+        self._broken += 1
+        level = logging.WARNING if self._broken <= _MAX_TOLD else logging.DEBUG
+        logger.log(level, "a server wrote what is no message: %s", one_line(str(error), 200))
+
+    def ended(self) -> None:
+        """Nothing more will come."""
+        self._on_end()
+
+    def wrapped(self, streams: tuple[Any, Any]) -> tuple[_Reading, _Writing]:
+        """The two streams of a transport, listened to."""
+        return _Reading(streams[0], self), _Writing(streams[1], self)
+
+
+def _readable(result: dict[str, Any]) -> dict[str, Any]:
+    """As much of a result as the SDK has to see: its kind, where the next page is, which tools there are."""
+    if "inputRequests" in result or result.get("resultType") == "input_required":
+        return result  # what it is asked for is the SDK's to answer
+    kept = {key: result[key] for key in ("resultType", "nextCursor") if isinstance(result.get(key), str)}
+    if "tools" in result:
+        tools = [_readable_tool(tool) for tool in items_of(result["tools"]) if is_object(tool) and "name" in tool]
+        # Fields that some revisions of the protocol insist on.
+        return {**kept, "tools": tools, "ttlMs": 0, "cacheScope": "private"}
+    return {**kept, "content": [], "isError": result.get("isError") is True}
+
+
+def _readable_tool(tool: Any) -> dict[str, Any]:
+    """The declaration without its output schema: what a call has done is not undone by an answer of another form."""
+    schema = tool.get("inputSchema")
+    is_usable = is_object(schema) and schema.get("type") == "object" and is_object(schema.get("properties", {}))
+    return {"name": str(tool["name"]), "inputSchema": schema if is_usable else {"type": "object"}}
+
+
+class _Stream:
+    """A stream that leaves everything but its items to another one."""
+
+    def __init__(self, inner: Any, tap: Tap) -> None:
+        self._inner = inner
+        self._tap = tap
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+    def close(self) -> None:
+        self._inner.close()
+
+    async def __aenter__(self) -> Self:
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> bool | None:
+        suppressed: bool | None = await self._inner.__aexit__(kind, error, traceback)
+        return suppressed
+
+
+class _Reading(_Stream):
+    async def receive(self) -> _Item:
+        try:
+            item: _Item = await self._inner.receive()
+        except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
+            self._tap.ended()
+            raise
+        return self._tap.heard(item)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> _Item:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+
+class _Writing(_Stream):
+    async def send(self, item: SessionMessage) -> None:
+        exchange, message = exchange_now.get(), item.message
+        if exchange is None or not isinstance(message, JSONRPCRequest):
+            await self._inner.send(item)
+            return
+        self._tap.asked(message, exchange)
+        await self._inner.send(item)  # raises where nobody takes it any more
+        exchange.is_out = exchange.is_out or self._tap.is_direct
+
+
+class HearingClient(httpx2.AsyncClient):
+    """An HTTP client that notes for each exchange whether it reached the server, and whether it was let in."""
+
+    tap: Tap
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """Send the request; an exchange that it belongs to learns of its fate."""
+        exchange = exchange_now.get() or Exchange()
+        was_out, exchange.is_out = exchange.is_out, True
+        try:
+            response = await super().send(request, **options)
+        except _UNSENT:
+            exchange.is_out = was_out
+            raise
+        if response.is_error:
+            self.tap.status = response.status_code
+            exchange.is_refused = await _is_about_session(request, response)
+        return response
+
+
+async def _is_about_session(request: httpx2.Request, response: httpx2.Response) -> bool:
+    """Whether the server has no such session (any more); some say 404 as they should, others 400."""
+    if _SESSION_HEADER not in request.headers:
+        return False
+    if response.status_code == _BAD_REQUEST:
+        return b"session" in (await response.aread()).lower()
+    return response.status_code == _NO_SUCH_SESSION
