@@ -36,8 +36,8 @@ async def arun_tool_calls(
     """Execute the calls of one AI message and return their tool messages, in call order.
 
     Args:
-        ai_message: An AIMessage, or an assistant message of an OpenAI or Anthropic payload; the answers have the same
-            form.
+        ai_message: An AIMessage, or what a provider's model said: its message or the whole reply, as JSON or as the
+            SDK's object; the answers have the same form.
         tools: The tools.
         config: The run's configuration.
         context: The host's own object, for injected parameters.
