@@ -16,14 +16,15 @@ hence a class that is changed while it is built. What would change our minds: a 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
-from urllib.parse import unquote
 
 from surehand.shapes import is_array, is_object
+from surehand.spec.json_places import REFERENCES, References
 
-__all__ = ["NAMES", "Direction", "direct", "is_hidden", "resolve_pointer", "type_name"]
+__all__ = ["NAMES", "Direction", "direct", "is_hidden", "type_name"]
 
 NAMES: Final = "x-surehand-names"
 """Our keyword on an object: name a key may have -> name the validator takes."""
@@ -139,56 +140,44 @@ def is_hidden(directions: Mapping[str, Direction], place: tuple[str | int, ...])
     return node is not None and node.hides_secret()
 
 
-def resolve_pointer(root: Mapping[str, Any], reference: str) -> Mapping[str, Any] | None:
-    """The part of a schema that a local reference such as ``#/$defs/Point`` names; None where there is none."""
-    if reference == "#":
-        return root
-    if not reference.startswith("#/"):
-        return None
-    node: Any = root
-    for step in unquote(reference[2:]).split("/"):
-        key = step.replace("~1", "/").replace("~0", "~")
-        if is_array(node) and key.isdecimal() and int(key) < len(node):
-            node = node[int(key)]
-        elif is_object(node) and key in node:
-            node = node[key]
-        else:
-            return None
-    return node if is_object(node) else None
-
-
 class _Reader:
     """Reads one schema; a place that several references name is read once, which also ends recursion."""
 
     def __init__(self, root: Mapping[str, Any]) -> None:
-        self.root = root
-        self.seen: dict[str, Direction] = {}
+        self._root = root
+        self._seen: dict[int, Direction] = {}
+
+    @functools.cached_property
+    def _references(self) -> References:
+        return References(self._root)
 
     def read(self, schema: object) -> Direction:
         if not is_object(schema):
             return Direction()
         reference = schema.get("$ref")
         if isinstance(reference, str) and schema.keys() <= _ANNOTATIONS:
-            return self._read_reference(reference)
+            return self._read_reference(schema, reference)
         direction = Direction()
         self.fill(direction, schema)
         direction.is_complete = True
         return direction
 
-    def _read_reference(self, reference: str) -> Direction:
-        if (known := self.seen.get(reference)) is not None:
+    def _read_reference(self, schema: Mapping[str, Any], reference: str) -> Direction:
+        target = self._references.target(schema, reference)
+        if not is_object(target):
+            return Direction(is_complete=True)
+        if (known := self._seen.get(id(target))) is not None:
             return known
-        direction = self.seen[reference] = Direction()
-        target = resolve_pointer(self.root, reference)
-        if target is not None:
-            self.fill(direction, target)
+        direction = self._seen[id(target)] = Direction()
+        self.fill(direction, target)
         direction.is_complete = True
         return direction
 
     def fill(self, direction: Direction, schema: Mapping[str, Any]) -> None:
         """Add what the schema says to the direction."""
-        if isinstance(reference := schema.get("$ref"), str):
-            _inherit(direction, self._read_reference(reference))
+        for keyword in REFERENCES:
+            if isinstance(reference := schema.get(keyword), str):
+                _inherit(direction, self._read_reference(schema, reference))
         for whole in _mappings(schema.get("allOf")):
             self.fill(direction, whole)
         self._fill_values(direction, schema)

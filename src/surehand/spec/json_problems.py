@@ -1,23 +1,24 @@
-"""The errors of ``jsonschema``, worded for a model."""
+"""What a JSON Schema's validator found wrong, worded for a model, and what it asked for instead."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
-from surehand.shapes import is_array, is_object
-from surehand.spec.directions import Direction, is_hidden
-from surehand.spec.schema import Problem
+from surehand.shapes import is_object, items_of
+from surehand.spec.directions import Direction, is_hidden, type_name
+from surehand.spec.json_branches import meant_of
+from surehand.spec.schema import Problem, Wanted
 from surehand.spec.wording import expectation, listed, plural, received
 from surehand.wording import clipped
 
-__all__ = ["problems_of"]
+__all__ = ["Words", "wanted_of"]
 
 _MAX_FORMS: Final = 3
 """How many alternatives of a union are spelled out."""
-_MAX_MESSAGE: Final = 200
-"""The most characters of what jsonschema says itself, and of one alternative; both may quote whole schemas."""
+_MAX_FORM: Final = 200
+"""The most characters of one alternative."""
 
 _CONSTRAINTS: Final[Mapping[str, Callable[[Any], str]]] = {
     "minimum": lambda limit: f"must be at least {limit}",
@@ -27,148 +28,223 @@ _CONSTRAINTS: Final[Mapping[str, Callable[[Any], str]]] = {
     "multipleOf": lambda limit: f"must be a multiple of {limit}",
     "minLength": lambda limit: f"must have at least {plural(limit, 'character')}",
     "maxLength": lambda limit: f"must have at most {plural(limit, 'character')}",
-    "pattern": lambda limit: f"must match the pattern {limit!r}",
     "minItems": lambda limit: f"must have at least {plural(limit, 'item')}",
     "maxItems": lambda limit: f"must have at most {plural(limit, 'item')}",
     "uniqueItems": lambda _: "must not have equal items",
     "minProperties": lambda limit: f"must have at least {limit} keys",
     "maxProperties": lambda limit: f"must have at most {limit} keys",
     "not": lambda _: "has a form that is not allowed here",
+    "contains": lambda _: "does not hold the items that are asked for",
+    "falseSchema": lambda _: "is not allowed here",
+    "additionalItems": lambda limit: f"must have at most {plural(limit, 'item')}",
+    "contentMediaType": lambda kind: f"must hold text of the media type {kind}",
+    "contentEncoding": lambda kind: f"must be encoded as {kind}",
 }
 
-
-def problems_of(errors: Iterable[Any], directions: Mapping[str, Direction]) -> list[Problem]:
-    """Every error, in the order of the schema; each missing or unknown key is a problem of its own."""
-    found: dict[tuple[tuple[str | int, ...], str], Problem] = {}
-    for error in errors:
-        for problem in _problems(error, directions):
-            found.setdefault((problem.place, problem.text), problem)
-    return list(found.values())
+_Place = tuple[str | int, ...]
 
 
-def _problems(error: Any, directions: Mapping[str, Direction]) -> Iterator[Problem]:  # noqa: C901 - one case a keyword
-    place = tuple(error.absolute_path)
-    keyword, limit, value = error.validator, error.validator_value, error.instance
-    got = received(value, is_shown=not is_hidden(directions, place))
-    match keyword:
-        case "type":
-            kinds = [limit] if isinstance(limit, str) else limit
-            yield _mistyped(place, expectation(kinds), got, keyword)
-        case "enum":
-            yield _mistyped(place, f"one of {listed(limit)}", got, keyword)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """Words the errors of one validation."""
+
+    arguments: Mapping[str, Any]
+    """What was validated."""
+    directions: Mapping[str, Direction]
+    """Where the arguments lead, so that secrets stay hidden and missing values are described."""
+    written: Mapping[str, str]
+    """Pattern as it is read -> as its author wrote it."""
+
+    def problems(self, errors: Iterable[Any]) -> list[Problem]:
+        """Every error, in the order of the schema; each missing or unknown key is a problem of its own."""
+        found: dict[tuple[_Place, str], Problem] = {}
+        for error in errors:
+            for problem in self._problems(error):
+                found.setdefault((problem.place, problem.text), problem)
+        return list(found.values())
+
+    def _problems(self, error: Any) -> Iterator[Problem]:  # noqa: C901 - one case a keyword
+        place = tuple(error.instance_path)
+        keyword, limit = error.kind.name, error.kind.value
+        got = self._received(place)
+        match keyword:
+            case "type":
+                yield _mistyped(place, expectation(limit), got, keyword)
+            case "enum":
+                yield _mistyped(place, f"one of {listed(limit)}", got, keyword)
+            case "const":
+                yield _mistyped(place, listed([limit]), got, keyword)
+            case "format":
+                yield _mistyped(place, f"a string of the format {limit}", got, keyword)
+            case "required":
+                yield self._missing((*place, limit))
+            case "additionalProperties" | "unevaluatedProperties":
+                yield from (_unknown((*place, name)) for name in limit)
+            case "unevaluatedItems":
+                for index in limit:
+                    at = (*place, int(index))
+                    yield Problem(place=at, text=f"is not allowed here, got {self._received(at)}", rule=keyword)
+            case "propertyNames":
+                yield from self._misnamed(limit, place)
+            case "anyOf" | "oneOf":
+                yield from self._alternatives(error, place, got)
+            case _:
+                yield Problem(place=place, text=f"{self._broken(error)}, got {got}", rule=keyword)
+
+    def _received(self, place: _Place) -> str:
+        return received(_value_at(self.arguments, place), is_shown=not is_hidden(self.directions, place))
+
+    def _broken(self, error: Any) -> str:
+        kind, limit = error.kind, error.kind.value
+        if kind.name in _CONSTRAINTS:
+            return _CONSTRAINTS[kind.name](limit)
+        if type(kind).__name__ == "Custom":
+            return str(error.message)
+        if type(kind).__name__ == "Pattern":
+            return f"must match the pattern {self.written.get(limit, limit)!r}"
+        if kind.name == "pattern":
+            return "has a key that took too long to be matched against a pattern"
+        return f"breaks the rule {kind.name}"
+
+    def _missing(self, place: _Place) -> Problem:
+        node = _direction_at(self.directions, place)
+        wanted = _described(node) if node is not None else ""
+        return Problem(place=place, text=f"missing, expected {wanted}" if wanted else "missing", rule="missing")
+
+    def _misnamed(self, error: Any, place: _Place) -> Iterator[Problem]:
+        """A key of the object that breaks a rule for keys; the validator names it as the value that is wrong."""
+        name = str(error.instance)
+        inner = Words(arguments={"": name}, directions={}, written=self.written)
+        for problem in inner.problems([_At(error)]):
+            yield Problem(place=(*place, name), text=f"has a name that {_as_clause(problem)}", rule="propertyNames")
+
+    def _alternatives(self, error: Any, place: _Place, got: str) -> Iterator[Problem]:
+        """The problems of the one form that was meant, or what all the forms expect."""
+        forms: list[list[Any]] = error.kind.context
+        keyword = error.kind.name
+        if any(not form for form in forms):
+            text = "fits more than one of the allowed forms, expected exactly one"
+            yield Problem(place=place, text=text, rule=keyword)
+            return
+        meant = meant_of(forms, depth=len(place))
+        if len(meant) == 1:
+            yield from self.problems(meant[0])
+        elif not meant:
+            yield from self._of_no_kind(forms, place, got, keyword)
+        else:
+            yield Problem(place=place, text=self._forms(meant, len(place)), rule=keyword)
+
+    def _forms(self, forms: list[list[Any]], depth: int) -> str:
+        texts = ["; ".join(_located(problem, depth) for problem in self.problems(form)) for form in forms]
+        different = list(dict.fromkeys(clipped(text, _MAX_FORM) for text in texts))
+        hidden = len(different) - _MAX_FORMS
+        more = f" (and {hidden} more)" if hidden > 0 else ""
+        return f"fits none of the allowed forms: {' | '.join(different[:_MAX_FORMS])}{more}"
+
+    def _of_no_kind(self, forms: list[list[Any]], place: _Place, got: str, rule: str) -> Iterator[Problem]:
+        """No form is of the value's kind, or none has its tag."""
+        kinds: set[str] = set()
+        tags: dict[_Place, list[Any]] = {}
+        for error in (error for form in forms for error in form):
+            below = tuple(error.instance_path)[len(place) :]
+            choices = choices_of(error)
+            if error.kind.name == "type" and not below:
+                kinds.update(error.kind.value)
+            elif choices and len(below) < 2:  # noqa: PLR2004 - the value itself or a key of it
+                tags.setdefault(below, []).extend(choice for choice in choices if choice not in tags.get(below, ()))
+        tagged = [below for below in tags if below]
+        if tagged and is_object(_value_at(self.arguments, place)):
+            at = (*place, *tagged[0])
+            yield _mistyped(at, f"one of {listed(tags[tagged[0]])}", self._received(at), rule)
+        elif tags and not kinds:
+            yield _mistyped(place, f"one of {listed(next(iter(tags.values())))}", got, rule)
+        else:
+            fixed = [listed(tags[()])] if () in tags else []
+            yield _mistyped(place, " or ".join([expectation(kinds), *fixed]), got, rule)
+
+
+class _At:
+    """An error about the name of a key, as one about a value of its own."""
+
+    def __init__(self, error: Any) -> None:
+        self.kind = error.kind
+        self.message = error.message
+        self.instance = error.instance
+        self.instance_path: list[str | int] = [""]
+
+
+def choices_of(error: Any) -> list[Any]:
+    """The only values that an error's rule allows; empty where it is about something else."""
+    match error.kind.name:
         case "const":
-            yield _mistyped(place, listed([limit]), got, keyword)
-        case "format":
-            yield _mistyped(place, f"a string of the format {limit}", got, keyword)
-        case "required":
-            yield from _missing(error, place)
-        case "additionalProperties" if limit is False:
-            yield from _unknown(error, place)
-        case "anyOf" | "oneOf" if error.context:
-            yield from _alternatives(error, place, got, directions)
-        case "oneOf":
-            yield Problem(
-                place=place, text="fits more than one of the allowed forms, expected exactly one", rule=keyword
-            )
-        case _ if keyword in _CONSTRAINTS:
-            yield Problem(place=place, text=f"{_CONSTRAINTS[keyword](limit)}, got {got}", rule=keyword)
-        case _ if is_hidden(directions, place):
-            yield Problem(place=place, text="is not accepted", rule=str(keyword or "false"))
+            return [error.kind.value]
+        case "enum":
+            return list(error.kind.value)
         case _:
-            yield Problem(place=place, text=_bounded(error.message), rule=str(keyword or "false"))
+            return []
 
 
-def _mistyped(place: tuple[str | int, ...], expected: str, got: str, rule: str) -> Problem:
+def wanted_of(errors: Iterable[Any]) -> Iterator[Wanted]:
+    """What the validator asked for at each place where a value was of the wrong type or none of the allowed ones."""
+    for error in errors:
+        place = tuple(error.instance_path)
+        choices = choices_of(error)
+        if error.kind.name == "type":
+            yield Wanted(place=place, types=frozenset(error.kind.value))
+        elif choices:
+            yield Wanted(place=place, types=frozenset(map(type_name, choices)), choices=tuple(choices))
+        elif error.kind.name in ("anyOf", "oneOf"):
+            yield from _wanted_of_forms(error.kind.context, place)
+
+
+def _wanted_of_forms(forms: list[list[Any]], place: _Place) -> Iterator[Wanted]:
+    meant = meant_of(forms, depth=len(place))
+    if len(meant) == 1:
+        yield from wanted_of(meant[0])
+        return
+    own = [inner for form in meant or forms for inner in wanted_of(form) if inner.place == place]
+    if own and all(any(inner.place == place for inner in wanted_of(form)) for form in meant or forms):
+        yield Wanted(
+            place=place,
+            types=frozenset(name for inner in own for name in inner.types),
+            choices=tuple(choice for inner in own for choice in inner.choices) if all(i.choices for i in own) else (),
+        )
+
+
+def _mistyped(place: _Place, expected: str, got: str, rule: str) -> Problem:
     return Problem(place=place, text=f"expected {expected}, got {got}", rule=rule, expected=expected, received=got)
 
 
-def _missing(error: Any, place: tuple[str | int, ...]) -> Iterator[Problem]:
-    properties = error.schema.get("properties", {})
-    for name in error.validator_value:
-        if name not in error.instance:
-            wanted = _wanted(properties.get(name))
-            yield Problem(
-                place=(*place, name), text=f"missing, expected {wanted}" if wanted else "missing", rule="missing"
-            )
+def _unknown(place: _Place) -> Problem:
+    return Problem(place=place, text="unknown argument", rule="unknown_argument")
 
 
-def _wanted(schema: Any) -> str:
-    if not is_object(schema):
-        return ""
-    if is_array(choices := schema.get("enum")):
-        return f"one of {listed(choices)}"
-    kinds = schema.get("type")
-    return expectation([kinds] if isinstance(kinds, str) else kinds) if kinds else ""
+def _as_clause(problem: Problem) -> str:
+    return f"is not {problem.expected}" if problem.expected else problem.text
 
 
-def _unknown(error: Any, place: tuple[str | int, ...]) -> Iterator[Problem]:
-    known = error.schema.get("properties", {})
-    patterns = "|".join(error.schema.get("patternProperties", ()))
-    for name in error.instance:
-        if name not in known and not (patterns and re.search(patterns, name)):
-            yield Problem(place=(*place, name), text="unknown argument", rule="unknown_argument")
+def _described(node: Direction) -> str:
+    return f"one of {listed(node.choices)}" if node.choices else expectation(node.types)
 
 
-def _alternatives(
-    error: Any, place: tuple[str | int, ...], got: str, directions: Mapping[str, Direction]
-) -> Iterator[Problem]:
-    """The problems of the one form that was meant, or what all the forms expect."""
-    forms: dict[Any, list[Any]] = {}
-    for inner in error.context:
-        forms.setdefault(inner.schema_path[0], []).append(inner)
-    depth = len(place)
-    meant = [found for found in forms.values() if not any(_is_other_kind(inner, depth) for inner in found)]
-    if len(meant) == 1:
-        yield from problems_of(meant[0], directions)
-        return
-    if not meant:
-        yield from _of_no_kind(error, place, got, forms)
-        return
-    texts = ["; ".join(_located(problem, depth) for problem in problems_of(found, directions)) for found in meant]
-    hidden = len(texts) - _MAX_FORMS
-    more = f" (and {hidden} more)" if hidden > 0 else ""
-    yield Problem(
-        place=place,
-        text=f"fits none of the allowed forms: {' | '.join(_bounded(text) for text in texts[:_MAX_FORMS])}{more}",
-        rule=error.validator,
-    )
+def _direction_at(directions: Mapping[str, Direction], place: _Place) -> Direction | None:
+    node = directions.get(str(place[0])) if place else None
+    for step in place[1:]:
+        node = node.child(step) if node is not None else None
+    return node
 
 
-def _is_other_kind(error: Any, depth: int) -> bool:
-    """Whether the value is of another type, or has another tag, than this form: it was not the one meant."""
-    below = len(error.absolute_path) - depth
-    if error.validator == "type":
-        return below == 0
-    return error.validator == "const" and below <= 1
-
-
-def _of_no_kind(
-    error: Any, place: tuple[str | int, ...], got: str, forms: Mapping[Any, list[Any]]
-) -> Iterator[Problem]:
-    kinds: set[str] = set()
-    tags: dict[str | int, list[Any]] = {}
-    for inner in (inner for found in forms.values() for inner in found):
-        if inner.validator == "type" and len(inner.absolute_path) == len(place):
-            limit = inner.validator_value
-            kinds.update([limit] if isinstance(limit, str) else limit)
-        elif inner.validator == "const" and len(inner.absolute_path) == len(place) + 1:
-            tags.setdefault(inner.absolute_path[-1], []).append(inner.validator_value)
-        elif inner.validator == "const":
-            tags.setdefault("", []).append(inner.validator_value)
-    if tags and is_object(error.instance):
-        name, choices = next(iter(tags.items()))
-        tag = error.instance.get(str(name))
-        yield _mistyped((*place, name), f"one of {listed(choices)}", received(tag), error.validator)
-    elif tags and not kinds:
-        yield _mistyped(place, f"one of {listed(next(iter(tags.values())))}", got, error.validator)
-    else:
-        yield _mistyped(place, expectation(kinds), got, error.validator)
+def _value_at(arguments: Any, place: _Place) -> Any:
+    value = arguments
+    for step in place:
+        if is_object(value):
+            value = value.get(str(step))
+        else:
+            items = items_of(value)
+            value = items[step] if isinstance(step, int) and step < len(items) else None
+    return value
 
 
 def _located(problem: Problem, depth: int) -> str:
     inner = ".".join(str(step) for step in problem.place[depth:])
     return f"{inner}: {problem.text}" if inner else problem.text
-
-
-def _bounded(message: str) -> str:
-    return clipped(" ".join(message.split()), _MAX_MESSAGE)

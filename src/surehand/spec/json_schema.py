@@ -1,34 +1,30 @@
-"""Arguments described by a JSON Schema, checked by the ``jsonschema`` package."""
+"""Arguments described by a JSON Schema."""
 
 from __future__ import annotations
 
 import copy
-import functools
-import importlib
 import json
-from collections.abc import Iterator, Mapping
-from datetime import datetime
-from fractions import Fraction
-from typing import Any, Final, Protocol
+import math
+from collections.abc import Mapping
+from typing import Any, Final
 
 from typing_extensions import override
 
-from surehand.errors import MissingExtraError, ToolDefinitionError, shown
-from surehand.shapes import is_array, is_object
-from surehand.spec.json_problems import problems_of
-from surehand.spec.patterns import matcher
-from surehand.spec.schema import ArgumentSchema, Problem, SchemaMismatch, without
+from surehand.errors import ToolDefinitionError, shown
+from surehand.shapes import is_array, is_object, items_of
+from surehand.spec.json_checker import Checker
+from surehand.spec.json_defaults import Defaults
+from surehand.spec.json_problems import Words, wanted_of
+from surehand.spec.schema import ArgumentSchema, Problem, SchemaMismatch, Wanted, without
+from surehand.spec.wording import received
 
 __all__ = ["JsonSchema"]
 
-_FORMATS: Final = ("date", "email", "ipv4", "ipv6", "uuid")
-"""Formats that the standard library can check; whatever else is installed must not change what is accepted."""
+_MAX_BITS: Final = 14_000
+"""The most bits of an integer that can be written as digits."""
+_SCALARS: Final = frozenset({str, bool, int, type(None)})
 
-
-class _Validator(Protocol):
-    def iter_errors(self, instance: Any) -> Iterator[Any]: ...
-
-    def is_valid(self, instance: Any) -> bool: ...
+_Place = tuple[str | int, ...]
 
 
 class JsonSchema(ArgumentSchema):
@@ -41,51 +37,56 @@ class JsonSchema(ArgumentSchema):
 
     Raises:
         MissingExtraError: The ``jsonschema`` extra is not installed.
-        ToolDefinitionError: Not a JSON Schema of an object, or a reference in it leads nowhere.
+        ToolDefinitionError: Not a JSON Schema of an object, a reference in it leads nowhere, a pattern cannot be read,
+            or it makes more work than a call can wait for.
     """
 
     keeps_unknown_keys = True
 
     def __init__(self, schema: Mapping[str, Any], *, tool: str, hidden: frozenset[str] = frozenset()) -> None:
         own = without(_copied(schema, tool=tool), hidden)
-        self._validator = _validator(own, tool=tool)
-        self._direct(own)
+        self._checker = Checker(own, tool=tool)
+        self._direct(self._checker.schema)
         self.json_schema = own
-        self._defaults = self._usable_defaults(own)
+        self._defaults = Defaults(self._checker)
 
     @override
     def validate(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         values = dict(arguments)
+        foreign = _Foreign(self._checker.deepest, self._checker.longest_key)
+        for name, value in values.items():
+            if type(value) not in _SCALARS or foreign.longest_key is not None:
+                foreign.look_at_key(name, ())
+                foreign.look(value, (name,))
         try:
-            errors = list(self._validator.iter_errors(values))
-        except RecursionError as error:
-            problem = Problem(place=(), text="is nested too deeply to be checked", rule="nested_too_deeply")
-            raise SchemaMismatch(error=error, describe=lambda: [problem]) from error
-        if errors:
-            raise SchemaMismatch(
-                error=errors[0], describe=functools.partial(problems_of, errors, self.directions)
-            ) from errors[0]
-        for name, default in self._defaults.items():
-            if name not in values:
-                values[name] = copy.deepcopy(default)
-        return values
+            if not foreign.problems and self._checker.accepts(values):
+                return self._defaults.filled(values)
+        except (ValueError, OverflowError):  # a text that is none, or a key
+            foreign.look_at_texts(values)
+        if foreign.problems:
+            raise SchemaMismatch(error=_mismatch(foreign.problems), describe=lambda: foreign.problems)
+        raise self._mismatch(values, foreign.depth)
+
+    def _mismatch(self, values: dict[str, Any], depth: int) -> SchemaMismatch:
+        errors = self._checker.errors(values, depth=depth)
+        if errors is None:
+            text = "does not fit the schema, and is nested too deeply for every reason to be told"
+            problems = [Problem(place=(), text=text, rule="nested_too_deeply")]
+            return SchemaMismatch(error=_mismatch(problems), describe=lambda: problems)
+        words = Words(arguments=values, directions=self.directions, written=self._checker.written)
+
+        def wanted() -> list[Wanted]:
+            return list(wanted_of(errors))
+
+        return SchemaMismatch(error=errors[0], describe=lambda: words.problems(errors), wanted=wanted)
 
     @override
     def dump_json(self, arguments: Mapping[str, Any]) -> str:
         return json.dumps(self.validate(arguments), ensure_ascii=False)
 
-    def _usable_defaults(self, schema: Mapping[str, Any]) -> dict[str, Any]:
-        """Declared defaults that the schema itself accepts; authors also write null where text is declared."""
-        properties = schema.get("properties", {})
-        found = {
-            name: part["default"]
-            for name, part in properties.items()
-            if is_object(part) and "default" in part and name not in self.required
-        }
-        own = {"required", "allOf", "anyOf", "oneOf", "not", "if", "minProperties", "dependentRequired"}
-        alone = {key: value for key, value in schema.items() if key not in own}
-        validator = _validator(alone, tool="") if found else self._validator
-        return {name: default for name, default in found.items() if validator.is_valid({name: default})}
+
+def _mismatch(problems: list[Problem]) -> ValueError:
+    return ValueError("; ".join(problem.text for problem in problems))
 
 
 def _copied(schema: object, *, tool: str) -> dict[str, Any]:
@@ -101,95 +102,82 @@ def _copied(schema: object, *, tool: str) -> dict[str, Any]:
             problem=f"its schema describes a value of type {declared!r}",
             remedy="Arguments are an object: give it a JSON Schema of type object.",
         )
-    return {"type": "object", **copy.deepcopy(dict(schema))}
-
-
-def _validator(schema: dict[str, Any], *, tool: str) -> _Validator:
     try:
-        validators = importlib.import_module("jsonschema.validators")
-    except ImportError as error:
-        raise MissingExtraError(
-            feature="A tool with a JSON Schema", package="jsonschema", extra="jsonschema"
-        ) from error
-    exceptions = importlib.import_module("jsonschema.exceptions")
-    kind = validators.validator_for(schema, default=validators.Draft202012Validator)
-    try:
-        kind.check_schema(schema)
-    except exceptions.SchemaError as error:
+        return {"type": "object", **copy.deepcopy(dict(schema))}
+    except RecursionError as error:
         raise ToolDefinitionError(
-            tool=tool,
-            problem=f"its JSON Schema is not valid at {error.json_path}: {shown(error.message, 200)}",
-            remedy=f"Correct it, or name its draft with $schema ({kind.__name__} was used).",
+            tool=tool, problem="its schema is nested too deeply", remedy="Put parts of it under $defs."
         ) from error
-    registry = importlib.import_module("jsonschema_specifications").REGISTRY
-    _check_references(schema, registry, kind, tool=tool)
-    checking = validators.extend(kind, {"multipleOf": _check_multiple, "pattern": _check_pattern})
-    validator: _Validator = checking(schema, registry=registry, format_checker=_format_checker())
-    return validator
 
 
-def _check_multiple(validator: Any, unit: float, value: Any, _schema: Any) -> Iterator[Exception]:
-    """Digits decide, and not what floats make of them: 19.99 is a multiple of 0.01."""
-    if validator.is_type(value, "number") and (_exact(value) / _exact(unit)).denominator != 1:
-        exceptions = importlib.import_module("jsonschema.exceptions")
-        yield exceptions.ValidationError("is not a multiple")
+class _Foreign:
+    """Finds what is no JSON, which the validator would take for null or not take at all.
+
+    Models send JSON; a host may hand in anything.
+    """
+
+    def __init__(self, deepest: int, longest_key: int | None) -> None:
+        self.deepest = deepest
+        self.longest_key = longest_key
+        self.depth = 0
+        """The most levels of objects and arrays that were seen."""
+        self.problems: list[Problem] = []
+
+    def look(self, value: Any, place: _Place) -> None:
+        """Look at a value and all that is in it."""
+        if type(value) in _SCALARS and not isinstance(value, int):
+            return
+        if is_object(value) or isinstance(value, list | tuple):
+            self._look_below(value, place)
+        elif isinstance(value, float):
+            if not math.isfinite(value):
+                self._refuse(place, "expected a finite number", f"the number {value}")
+        elif isinstance(value, int):
+            if value.bit_length() > _MAX_BITS:
+                self._refuse(place, "has too many digits", received(value))
+        elif not isinstance(value, str) and value is not None:
+            self._refuse(place, "expected a value that JSON can carry", received(value))
+
+    def _look_below(self, value: Any, place: _Place) -> None:
+        self.depth = max(self.depth, len(place))
+        if len(place) > self.deepest:
+            text = f"is nested deeper than {self.deepest} levels, which are the most that can be checked"
+            self.problems.append(Problem(place=place[:3], text=text, rule="nested_too_deeply"))
+            return
+        if not is_object(value):
+            for index, item in enumerate(value):
+                if type(item) not in _SCALARS:
+                    self.look(item, (*place, index))
+            return
+        for key, item in value.items():
+            self.look_at_key(key, place)
+            if type(item) not in _SCALARS:
+                self.look(item, (*place, key))
+
+    def look_at_key(self, key: object, place: _Place) -> None:
+        """Look at the name of a value."""
+        if not isinstance(key, str):
+            self._refuse(place, "expected names that are text", received(key))
+        elif self.longest_key is not None and len(key) > self.longest_key:
+            self._refuse(place, f"expected names of at most {self.longest_key} characters", received(key))
+
+    def look_at_texts(self, value: Any, place: _Place = ()) -> None:
+        """Look for what is no text, after the validator has refused to read it."""
+        if isinstance(value, str):
+            if not _is_text(value):
+                self._refuse(place, "expected a string of valid characters", received(value))
+        elif is_object(value):
+            for key, item in value.items():
+                if not _is_text(key):
+                    self._refuse(place, "expected names of valid characters", received(key))
+                self.look_at_texts(item, (*place, key))
+        else:
+            for index, item in enumerate(items_of(value)):
+                self.look_at_texts(item, (*place, index))
+
+    def _refuse(self, place: _Place, expected: str, got: str) -> None:
+        self.problems.append(Problem(place=place, text=f"{expected}, got {got}", rule="wrong_type"))
 
 
-def _check_pattern(validator: Any, pattern: str, value: Any, _schema: Any) -> Iterator[Exception]:
-    if validator.is_type(value, "string") and not matcher(pattern)(value):
-        exceptions = importlib.import_module("jsonschema.exceptions")
-        yield exceptions.ValidationError("does not match")
-
-
-def _exact(number: Any) -> Fraction:
-    return Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
-
-
-@functools.cache
-def _format_checker() -> Any:
-    checker = importlib.import_module("jsonschema").FormatChecker(formats=_FORMATS)
-    checker.checks("date-time", raises=ValueError)(_is_datetime)
-    return checker
-
-
-def _is_datetime(value: object) -> bool:
-    """Whether text is a date and time; a missing time zone is let through, as models often leave it out."""
-    if not isinstance(value, str):
-        return True
-    datetime.fromisoformat(value)
-    return len(value) > len("2024-05-31")
-
-
-def _check_references(schema: dict[str, Any], registry: Any, kind: Any, *, tool: str) -> None:
-    """Find references that lead nowhere now, and not when the first call comes."""
-    referencing = importlib.import_module("referencing")
-    specification = importlib.import_module("referencing.jsonschema").specification_with(
-        kind.META_SCHEMA["$schema"], default=None
-    )
-    resource = referencing.Resource(contents=schema, specification=specification)
-    resolver = registry.resolver_with_root(resource)
-    for reference, has_own_base in _references(schema, has_own_base=False):
-        if has_own_base:  # relative to an embedded $id; the validator alone knows to what
-            continue
-        try:
-            resolver.lookup(reference)
-        except referencing.exceptions.Unresolvable as error:
-            raise ToolDefinitionError(
-                tool=tool,
-                problem=f"its JSON Schema refers to {reference!r}, which is not in it",
-                remedy="Put the definition under $defs; nothing is ever fetched.",
-            ) from error
-
-
-def _references(part: Any, *, has_own_base: bool) -> Iterator[tuple[str, bool]]:
-    if is_array(part):
-        for item in part:
-            yield from _references(item, has_own_base=has_own_base)
-    if not is_object(part):
-        return
-    for key, value in part.items():
-        if key in ("$ref", "$dynamicRef") and isinstance(value, str):
-            yield value, has_own_base
-        elif key not in ("const", "enum", "default", "examples"):
-            is_embedded = is_object(value) and isinstance(value.get("$id"), str)
-            yield from _references(value, has_own_base=has_own_base or is_embedded)
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value.encode("utf-8", "replace").decode() == value

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 from surehand.shapes import is_array, is_object
 from surehand.spec.directions import Direction, direct
 
-__all__ = ["ArgumentSchema", "Extras", "Problem", "SchemaMismatch", "without"]
+__all__ = ["ArgumentSchema", "Extras", "Problem", "SchemaMismatch", "Wanted", "without"]
 
 Extras: TypeAlias = Literal["drop", "refuse", "collect"]
 """What becomes of an argument that the schema does not know."""
@@ -34,18 +34,38 @@ class Problem:
     """Whether the text is that of the schema's author, whose validator may say what no model should read."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a validator asked for at a place where it refused a value."""
+
+    place: tuple[str | int, ...]
+    """The keys and indices that lead to the value."""
+    types: frozenset[str]
+    """The JSON types that it takes there."""
+    choices: tuple[Any, ...] = ()
+    """The only values that it takes there; empty where it takes others."""
+
+
 class SchemaMismatch(Exception):
     """Arguments did not fit a schema. Private to ``spec`` and ``arguments``.
 
     The wording is made on demand: most mismatches are cured by a coercion and never told.
     """
 
-    def __init__(self, *, error: Exception, describe: Callable[[], list[Problem]]) -> None:
+    def __init__(
+        self,
+        *,
+        error: Exception,
+        describe: Callable[[], list[Problem]],
+        wanted: Callable[[], list[Wanted]] = list[Wanted],
+    ) -> None:
         super().__init__(str(error))
         self.error = error
         """What the validator raised."""
         self.describe = describe
         """Words every problem."""
+        self.wanted = wanted
+        """What the validator asked for instead, where it says so; a schema alone may leave it open."""
 
 
 class ArgumentSchema(ABC):

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from surehand.spec import read_directions
-from surehand.spec.directions import resolve_pointer
 
 TYPES: list[tuple[Any, set[str]]] = [
     ({"const": None}, {"null"}),
@@ -13,14 +12,6 @@ TYPES: list[tuple[Any, set[str]]] = [
     ({"properties": {}}, {"object"}),
     ({"type": ["integer", "string"]}, {"integer", "string"}),
     ({"allOf": [{"type": ["integer", "string"]}, {"type": "integer"}]}, {"integer"}),
-]
-POINTERS: list[tuple[str, Any]] = [
-    ("#", {"a/b": [{}], "s": 1}),
-    ("#/a~1b/0", {}),
-    ("#/a~1b/1", None),
-    ("#/c", None),
-    ("x", None),
-    ("#/s", None),
 ]
 
 
@@ -112,8 +103,3 @@ def test_a_secret_is_found_at_any_depth() -> None:
 
     assert directed(below).hides_secret()
     assert not directed({"type": "array"}).hides_secret()
-
-
-@pytest.mark.parametrize(("pointer", "wanted"), POINTERS)
-def test_local_pointers_are_resolved(pointer: str, wanted: Any) -> None:
-    assert resolve_pointer({"a/b": [{}], "s": 1}, pointer) == wanted

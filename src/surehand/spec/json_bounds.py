@@ -1,0 +1,167 @@
+"""How much work a JSON Schema can make, known before the first call.
+
+A validator follows references for as long as they go on, in native code: a schema that refers to itself about the very
+same value never ends, one whose definitions double thirty times takes a minute, and a long chain of references on a
+deep value overflows the stack, which ends the process. None of it can be interrupted, so it is counted when the tool is
+made: how many schemas are asked about one value, and how many on the way down to a depth. Schemas that people write
+stay below a few hundred. A schema over the limits is refused, and so is a value that is nested deeper than its schema
+can bear. What would change our mind: a validator that takes a budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from surehand.grammar import MAX_DEPTH
+from surehand.shapes import is_object
+from surehand.spec.json_places import REFERENCES, References, parts_of
+
+__all__ = ["Bounds", "EndlessReference", "TooMuchWork"]
+
+MAX_VISITS: Final = 100_000
+"""The most schemas that are asked on the way from the arguments to one value inside."""
+MAX_TOLD: Final = 1_000
+"""The most schemas whose complaints are collected; each costs a hundred times as much as an answer."""
+_MAX_STEPS: Final = 1_600
+"""The most schemas that may wait for each other: a stack of one megabyte bears 2,000."""
+_MAX_WAY: Final = 400
+"""The most definitions that lead from one to the next."""
+_AGAIN: Final = 3
+"""How often what stands beside ``unevaluatedProperties`` or ``unevaluatedItems`` is gone through."""
+
+
+class EndlessReference(Exception):
+    """References lead in a circle about one and the same value; ``reference`` is one of them."""
+
+    def __init__(self, reference: str) -> None:
+        super().__init__(reference)
+        self.reference = reference
+
+
+class TooMuchWork(Exception):
+    """More schemas than can be gone through."""
+
+
+class _Node:
+    """A schema as a place that work is done at."""
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        self.schema = schema
+        self.same: list[_Node] = []
+        """What is asked about the same value."""
+        self.below: dict[object, list[_Node]] = {}
+        """Key, or None for any -> what is asked about the value there."""
+        self.weight = _AGAIN if schema.keys() & {"unevaluatedProperties", "unevaluatedItems"} else 1
+        self.length = 1
+        """How many schemas wait for each other about one value."""
+
+
+class Bounds:
+    """The depths of values that a schema can be asked about.
+
+    Args:
+        root: The whole schema.
+        references: Its references.
+
+    Raises:
+        EndlessReference: A schema asks itself about the same value.
+        TooMuchWork: It cannot be asked about anything within the limits.
+    """
+
+    deepest: int
+    """The most levels of a value that is checked."""
+    told: int
+    """The most levels of a value whose every problem is told."""
+
+    def __init__(self, root: Mapping[str, Any], references: References) -> None:
+        self._references = references
+        self._nodes: dict[int, _Node] = {}
+        start = self._built(root)
+        order = self._ordered()
+        longest = max(node.length for node in order)
+        self.deepest, self.told = self._depths(start, order)
+        self.deepest = min(self.deepest, _MAX_STEPS // longest)
+        if self.deepest < 1:
+            raise TooMuchWork
+
+    def _built(self, root: Mapping[str, Any]) -> _Node:
+        start = self._nodes[id(root)] = _Node(root)
+        waiting = [(start, 0)]
+        while waiting:
+            node, way = waiting.pop()
+            if way > _MAX_WAY:
+                raise TooMuchWork
+            for key, schema in self._asked(node.schema):
+                found = self._nodes.get(id(schema))
+                if found is None:
+                    found = self._nodes[id(schema)] = _Node(schema)
+                    waiting.append((found, way + 1))
+                node.same.append(found) if key is self else node.below.setdefault(key, []).append(found)
+        return start
+
+    def _asked(self, schema: Mapping[str, Any]) -> Iterator[tuple[object, Mapping[str, Any]]]:
+        """What a schema asks: about the same value (under this very object), or about the value of a key."""
+        for keyword in REFERENCES:
+            if isinstance(reference := schema.get(keyword), str):
+                target = self._references.target(schema, reference)
+                if is_object(target):
+                    yield self, target
+        for part in parts_of(schema):
+            if part.is_definition or not is_object(part.schema):
+                continue
+            if part.is_of_same_value:
+                yield self, part.schema
+            else:
+                yield part.key if part.keyword == "properties" else None, part.schema
+
+    def _ordered(self) -> list[_Node]:
+        """The nodes, those that others ask about the same value before these others."""
+        order: list[_Node] = []
+        state: dict[int, bool] = {}
+        for first in self._nodes.values():
+            stack: list[tuple[_Node, Iterator[_Node]]] = []
+            if id(first) not in state:
+                stack.append((first, iter(first.same)))
+                state[id(first)] = False
+            while stack:
+                node, rest = stack[-1]
+                following = next(rest, None)
+                if following is None:
+                    stack.pop()
+                    state[id(node)] = True
+                    node.length = 1 + max((inner.length for inner in node.same), default=0)
+                    order.append(node)
+                elif id(following) not in state:
+                    state[id(following)] = False
+                    stack.append((following, iter(following.same)))
+                elif not state[id(following)]:
+                    raise EndlessReference(_reference_of(node.schema))
+        return order
+
+    def _depths(self, start: _Node, order: list[_Node]) -> tuple[int, int]:
+        """The most levels within the visits that are allowed to check, and to tell."""
+        below: dict[int, int] = {}
+        told = 0
+        for depth in range(MAX_DEPTH + 1):
+            visits: dict[int, int] = {}
+            for node in order:
+                same = node.weight * sum(visits[id(inner)] for inner in node.same)
+                visits[id(node)] = min(1 + same + node.weight * _most_below(node, below), MAX_VISITS + 1)
+            if visits[id(start)] > MAX_VISITS:
+                return depth - 1, told
+            told = depth if visits[id(start)] <= MAX_TOLD else told
+            if visits == below:  # deeper values find nothing more to ask
+                return MAX_DEPTH, MAX_DEPTH if told == depth else told
+            below = visits
+        return MAX_DEPTH, told
+
+
+def _most_below(node: _Node, visits: Mapping[int, int]) -> int:
+    """The most visits that one value below can get from this node alone."""
+    sums = {key: sum(visits.get(id(inner), 0) for inner in inners) for key, inners in node.below.items()}
+    return sums.pop(None, 0) + max(sums.values(), default=0)
+
+
+def _reference_of(schema: Mapping[str, Any]) -> str:
+    return next((str(schema[keyword]) for keyword in REFERENCES if keyword in schema), "#")

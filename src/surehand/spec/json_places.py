@@ -1,0 +1,152 @@
+"""Where schemas stand inside of a JSON Schema, and where their references lead.
+
+What stands under ``const`` or ``default`` looks like a schema and is none; a property may be called ``$ref``. So a
+schema is gone through by the keywords that hold schemas, and by nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+from urllib.parse import unquote, urldefrag, urljoin
+
+from surehand.shapes import is_array, is_object
+
+__all__ = ["REFERENCES", "Part", "References", "parts_of", "resolve_pointer"]
+
+REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
+
+_SAME_VALUE: Final = frozenset(
+    {"not", "if", "then", "else", "allOf", "anyOf", "oneOf", "dependentSchemas", "dependencies"}
+)
+"""Keywords whose schemas are asked about the value itself."""
+_ONE: Final = (
+    "not",
+    "if",
+    "then",
+    "else",
+    "items",
+    "additionalItems",
+    "unevaluatedItems",
+    "contains",
+    "additionalProperties",
+    "unevaluatedProperties",
+    "propertyNames",
+)
+_SEVERAL: Final = ("allOf", "anyOf", "oneOf", "items", "prefixItems")
+_NAMED: Final = ("properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions")
+_UNUSED: Final = frozenset({"$defs", "definitions"})
+
+
+class Part(NamedTuple):
+    """A schema that stands directly in another one."""
+
+    keyword: str
+    key: str | int | None
+    """Its name or index under the keyword; None where the keyword holds the one."""
+    schema: Any
+    """An object, true or false."""
+
+    @property
+    def is_of_same_value(self) -> bool:
+        """Whether it is asked about the same value as the schema that it stands in."""
+        return self.keyword in _SAME_VALUE
+
+    @property
+    def is_definition(self) -> bool:
+        """Whether it counts only where a reference names it."""
+        return self.keyword in _UNUSED
+
+    @property
+    def steps(self) -> tuple[str | int, ...]:
+        """The way to it."""
+        return (self.keyword,) if self.key is None else (self.keyword, self.key)
+
+
+def parts_of(schema: Mapping[str, Any]) -> Iterator[Part]:
+    """Every schema that stands directly in this one, in the order of the keywords."""
+    for keyword in _ONE:
+        if _is_schema(schema.get(keyword)):
+            yield Part(keyword, None, schema[keyword])
+    for keyword in _SEVERAL:
+        if is_array(schemas := schema.get(keyword)):
+            yield from (Part(keyword, index, part) for index, part in enumerate(schemas) if _is_schema(part))
+    for keyword in _NAMED:
+        if is_object(named := schema.get(keyword)):
+            yield from (Part(keyword, name, part) for name, part in named.items() if _is_schema(part))
+
+
+def _is_schema(value: object) -> bool:
+    return is_object(value) or isinstance(value, bool)
+
+
+class References:
+    """Finds what references of one schema lead to; nothing outside of it is ever found.
+
+    Args:
+        root: The whole schema; it must not change afterwards.
+    """
+
+    def __init__(self, root: Mapping[str, Any]) -> None:
+        self._bases: dict[int, str] = {}
+        self._resources: dict[str, Mapping[str, Any]] = {"": root}
+        self._anchors: dict[tuple[str, str], Mapping[str, Any]] = {}
+        self._read(root, "")
+        self._root_base = self._bases[id(root)]
+        self._resources.setdefault(self._root_base, root)
+
+    def target(self, schema: Mapping[str, Any], reference: str) -> Any:
+        """The schema that a reference in a schema leads to; None where it leads out of the whole or nowhere."""
+        base = self._bases.get(id(schema), self._root_base)
+        uri, fragment = urldefrag(_joined(base, reference))
+        resource = self._resources.get(uri)
+        if resource is None:
+            return None
+        fragment = unquote(fragment)
+        if fragment and not fragment.startswith("/"):
+            return self._anchors.get((uri, fragment))
+        found = resolve_pointer(resource, f"#{fragment}")
+        if is_object(found) and id(found) not in self._bases:
+            self._read(found, uri)  # stands under a keyword that nobody knows
+        return found
+
+    def _read(self, schema: Mapping[str, Any], base: str) -> None:
+        waiting: list[tuple[Mapping[str, Any], str]] = [(schema, base)]
+        while waiting:
+            current, base = waiting.pop()
+            named = current.get("$id")
+            if isinstance(named, str) and named:
+                uri, fragment = urldefrag(_joined(base, named))
+                if fragment:  # how drafts up to 7 write an anchor
+                    self._anchors.setdefault((base, fragment), current)
+                if uri != base and not named.startswith("#"):
+                    base = uri
+                    self._resources.setdefault(base, current)
+            for keyword in ("$anchor", "$dynamicAnchor"):
+                if isinstance(anchor := current.get(keyword), str):
+                    self._anchors.setdefault((base, anchor), current)
+            self._bases[id(current)] = base
+            waiting.extend((part.schema, base) for part in parts_of(current) if is_object(part.schema))
+
+
+def _joined(base: str, reference: str) -> str:
+    """The reference made absolute; ``urljoin`` leaves alone what is relative to a URN."""
+    return f"{base}{reference}" if reference.startswith("#") else urljoin(base, reference)
+
+
+def resolve_pointer(root: Mapping[str, Any], reference: str) -> Any:
+    """The schema that a pointer such as ``#/$defs/Point`` names; None where there is none."""
+    if reference == "#":
+        return root
+    if not reference.startswith("#/"):
+        return None
+    node: Any = root
+    for step in reference[2:].split("/"):
+        key = step.replace("~1", "/").replace("~0", "~")
+        if is_array(node) and key.isdecimal() and int(key) < len(node):
+            node = node[int(key)]
+        elif is_object(node) and key in node:
+            node = node[key]
+        else:
+            return None
+    return node if _is_schema(node) else None
