@@ -47,12 +47,15 @@ EXCEPTIONS: Final = {
 
 _OURS: Final = frozenset({"function", "tool_use", "toolUse", "custom", "legacy_function_call"})
 """Kinds of calls that a client runs; the provider ran the others."""
+_PIECE: Final = "gemini_partial_chunk"
 _CALLS: Final = {"tool_use": "input", "function_call": "arguments", "custom_tool_call": "input"}
 _ANSWERS: Final = frozenset({"tool_result", "function_call_output", "custom_tool_call_output"})
 
 
 def exception_of(record: Record) -> str | None:
     """Why a recording is rightly read in another way than its list says; None where it is none of these."""
+    if any(call["kind"] == _PIECE for call in record.get("tool_calls", ())):
+        return "the list holds the pieces of Gemini's streamed arguments, and not the calls that they make"
     return next((reason for part, reason in EXCEPTIONS.items() if part in record["source"]), None)
 
 

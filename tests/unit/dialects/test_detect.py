@@ -29,6 +29,7 @@ OLLAMA: dict[str, Any] = {
     "content": "",
     "tool_calls": [{"id": "c", "function": {"index": 0, "name": "f", "arguments": {}}}],
 }
+GEMINI: dict[str, Any] = {"role": "model", "parts": [{"functionCall": {"id": "c", "name": "f", "args": {}}}]}
 RESPONSES: dict[str, Any] = {"type": "function_call", "id": "fc", "call_id": "c", "name": "f", "arguments": "{}"}
 
 
@@ -43,6 +44,19 @@ RESPONSES: dict[str, Any] = {"type": "function_call", "id": "fc", "call_id": "c"
             [RESPONSES, {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "x"}]}],
             "openai_responses",
         ),
+        ([OPENAI, GEMINI], "gemini"),
+        (
+            [
+                GEMINI,
+                {
+                    "role": "user",
+                    "parts": [{"functionResponse": {"id": "c", "name": "f", "response": {"output": "4"}}}],
+                },
+            ],
+            "gemini",
+        ),
+        ([{"candidates": [{"content": GEMINI, "finishReason": "STOP"}], "modelVersion": "m"}], "gemini"),
+        ([{"prompt_feedback": {"block_reason": "SAFETY"}}], "gemini"),
         ([OPENAI, BEDROCK], "bedrock_converse"),
         (
             [BEDROCK, {"role": "user", "content": [{"toolResult": {"toolUseId": "c", "content": [{"text": "4"}]}}]}],
@@ -75,7 +89,7 @@ def test_our_own_messages_and_strangers_have_no_dialect(messages: list[Any]) -> 
     assert dialect_of(messages) is None
 
 
-@pytest.mark.parametrize("message", [OPENAI, ANTHROPIC, RESPONSES])
+@pytest.mark.parametrize("message", [OPENAI, GEMINI, ANTHROPIC, RESPONSES])
 def test_dialect_reads_and_answers(message: dict[str, Any]) -> None:
     dialect = dialect_of([message])
     assert dialect is not None
