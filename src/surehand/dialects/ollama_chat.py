@@ -7,6 +7,7 @@ client drops those that it gets: an answer names its tool, and where the call ha
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
@@ -18,7 +19,6 @@ from surehand.dialects.wire import (
     is_from,
     payload_of,
     sendable_arguments,
-    sendable_id,
     sendable_name,
 )
 from surehand.errors import InputError
@@ -52,6 +52,8 @@ NAME: Final = "ollama_chat"
 
 _IMAGE_STARTS: Final = ("iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR")
 """How PNG, JPEG, GIF and WebP begin in base64."""
+_MADE_ID: Final = re.compile("call_[0-9a-f]{24}")
+"""What ``new_call_id`` makes for a call without an id."""
 _ABOUT_REPLY: Final = ("model", "created_at", "done_reason", "total_duration", "load_duration", "eval_duration")
 
 
@@ -129,13 +131,15 @@ def _as_message(item: object) -> object:
         return read_reply(fields)
     if fields.get("role") != "tool":
         return fields or item
-    return {**{key: fields[key] for key in fields if key != "tool_name"}, "name": fields.get("tool_name")}
+    rest = {key: value for key, value in fields.items() if key != "tool_name"}
+    return {**rest, "name": fields.get("tool_name") or fields.get("name")}
 
 
 def write_messages(messages: Sequence[Message], *, names: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
     """The conversation as the server accepts it, whatever broken call it holds.
 
     Arguments are objects, every call is answered once and right after it, contents are texts, images stand beside them.
+    A call that came without an id is written without one.
 
     Args:
         messages: The conversation; it is repaired first, as ``repair_transcript`` does.
@@ -148,8 +152,8 @@ def write_messages(messages: Sequence[Message], *, names: Mapping[str, str] | No
             called = {call["id"]: sendable_name(call["name"], names or {}) for call in message.tool_calls}
             written.append(_written_reply(message, called))
         elif isinstance(message, ToolMessage):
-            name, call_id = called[message.tool_call_id], sendable_id(message.tool_call_id)
-            written.append({**_written_answer(message, name), "tool_call_id": call_id})
+            answer = _written_answer(message, called[message.tool_call_id])
+            written.append({**answer, **_sent_id("tool_call_id", message.tool_call_id)})
         else:
             written.append(_written(message))
     return written
@@ -201,12 +205,17 @@ def _written_reply(message: AIMessage, called: Mapping[str, str]) -> dict[str, A
     if called:
         written["tool_calls"] = [
             {
-                "id": sendable_id(call["id"]),
+                **_sent_id("id", call["id"]),
                 "function": {"name": called[call["id"]], "arguments": sendable_arguments(call)},
             }
             for call in message.tool_calls
         ]
     return written
+
+
+def _sent_id(key: str, call_id: str) -> dict[str, str]:
+    """The id under its key; nothing for one that was made here, as it would say nothing to the server."""
+    return {} if _MADE_ID.fullmatch(call_id) else {key: clean_text(call_id)}
 
 
 def _written_answer(message: ToolMessage, name: str | None) -> dict[str, Any]:

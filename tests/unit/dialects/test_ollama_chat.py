@@ -162,6 +162,26 @@ def test_reply_and_message_with_calls_are_known(item: Fields) -> None:
     assert dialect.NAME == "ollama_chat"
 
 
+def test_history_without_ids_is_written_without_ids() -> None:
+    history: list[Fields] = [
+        {"role": "assistant", "content": "", "tool_calls": [call("f", x=1), call("f", x=2)]},
+        {"role": "tool", "content": "1", "tool_name": "f"},
+        {"role": "tool", "content": "2", "tool_name": "f"},
+    ]
+
+    assert written(*ollama_chat.read_messages(history)) == history
+
+
+def test_tool_may_be_named_as_elsewhere() -> None:
+    [message] = ollama_chat.read_messages([{"role": "tool", "content": "1", "name": "f"}])
+
+    assert message.name == "f"
+
+
+def test_id_made_for_a_call_is_of_the_form_that_is_left_out() -> None:
+    assert "id" not in written(AIMessage(tool_calls=[{"name": "f", "args": {}}]))[0]["tool_calls"][0]
+
+
 def fed(*parts: Fields) -> tuple[AIMessage, AIMessage]:
     """The message of a stream, and the sum of its chunks."""
     stream, total = ollama_chat.OllamaStream(), AIMessageChunk()
