@@ -48,7 +48,8 @@ def is_block(block: object, kinds: Collection[str] = BLOCKS) -> bool:
 
 def is_server_side(block: Mapping[str, Any]) -> bool:
     """Whether a ``toolUse`` is a call that the provider runs itself: its type says who does."""
-    return mapping_of(block.get("toolUse")).get("type", "tool_use") != "tool_use"
+    kind: object = mapping_of(block.get("toolUse")).get("type", "tool_use")
+    return kind != "tool_use"
 
 
 def simple(blocks: Sequence[dict[str, Any]]) -> Content:

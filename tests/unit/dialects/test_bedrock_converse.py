@@ -86,6 +86,13 @@ def test_blocks_that_are_not_ours_go_back_as_they_came() -> None:
     assert written_back(*content) == content
 
 
+@pytest.mark.parametrize(("kind", "count"), [("tool_use", 1), ("server_tool_use", 0), ("mcp_tool_use", 0)])
+def test_only_a_call_that_nobody_else_runs_is_ours(kind: str, count: int) -> None:
+    block = {"toolUse": {**use("a")["toolUse"], "type": kind}}
+
+    assert len(bedrock_converse.read_reply(reply(block)).tool_calls) == count
+
+
 def test_cited_text_is_text_and_goes_back_cited() -> None:
     cited = {"citationsContent": {"content": [{"text": "so"}], "citations": [{"title": "t", "source": "s"}]}}
 
