@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import importlib
 import json
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -73,8 +74,12 @@ def client_of(server: ProviderServer) -> Any:
 
 
 @pytest.fixture
-def serve() -> Iterator[Any]:
-    """Makes a client of a server that gives these answers."""
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Makes a client of a server that gives these answers; nothing of the machine's own settings is read."""
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", os.devnull)
     servers: list[Any] = []
     clients: list[Any] = []
 
