@@ -1,10 +1,10 @@
-"""The four commands and their options."""
+"""The commands and their options."""
 
 from __future__ import annotations
 
 import sys
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any, Literal, cast
 
 import typer
 
@@ -134,3 +134,39 @@ def tools(
             print_json(exported(found, schema), indent=2)
         else:
             show_tools(found, Screen())
+
+
+@app.command()
+def lint(
+    module: Tools,
+    *,
+    form: Annotated[Literal["text", "json"], typer.Option("--format", help="For people, or for programs.")] = "text",
+    select: Annotated[str, typer.Option("--select", metavar="RULES", help="Only these rules, with commas.")] = "",
+    ignore: Annotated[str, typer.Option("--ignore", metavar="RULES", help="All but these rules, with commas.")] = "",
+    strict_providers: Annotated[
+        str,
+        typer.Option("--strict-providers", metavar="NAMES", help="openai,anthropic,gemini: also their strict forms."),
+    ] = "",
+    max_tokens: Annotated[int, typer.Option(min=1, help="Estimated tokens that one tool may cost.")] = 1_000,
+    max_total_tokens: Annotated[int, typer.Option(min=1, help="The same for all tools together.")] = 10_000,
+) -> None:
+    """Look for mistakes in the tools of a module, without running one. Exits with 1 if there are any."""
+    from surehand import lint_tools  # noqa: PLC0415 - only this command looks at every provider's form
+    from surehand.cli._lint import lint_report, listed, show_findings  # noqa: PLC0415 - likewise
+
+    with one_line_errors():
+        found = load_tools(module)
+        findings = lint_tools(
+            found,
+            select=listed(select) or None,
+            ignore=listed(ignore),
+            strict_providers=cast("Any", listed(strict_providers)),
+            max_tokens=max_tokens,
+            max_total_tokens=max_total_tokens,
+        )
+        if form == "json":
+            print_json(lint_report(found, findings), indent=2)
+        else:
+            show_findings(found, findings, Screen())
+        if findings:
+            raise typer.Exit(FAILED)
