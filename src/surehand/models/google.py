@@ -242,10 +242,10 @@ class ChatGoogle(BaseChatModel):
         """The running loop's client; what goes wrong while it is used leaves as a ModelError."""
         try:
             from google.auth.exceptions import GoogleAuthError  # noqa: PLC0415 - an extra, needed by calls only
-            from google.genai.errors import APIError, UnknownApiResponseError  # noqa: PLC0415 - the same
+            from google.genai import errors  # noqa: PLC0415 - the same
         except ImportError as error:
             raise MissingExtraError(feature="ChatGoogle", package="google-genai", extra="google") from error
-        with as_model_errors((APIError, UnknownApiResponseError, GoogleAuthError), self._address):
+        with as_model_errors((errors.APIError, errors.UnknownApiResponseError, GoogleAuthError), self._address):
             yield await _clients.get(self._key(), self._made)
 
 

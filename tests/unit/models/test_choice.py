@@ -5,6 +5,7 @@ from typing import Any, cast
 import pytest
 
 from surehand import ChatAnthropic, ChatOpenAI, LocalModel, OptionError, init_chat_model
+from surehand.models import ChatGoogle
 
 
 @pytest.mark.parametrize(
@@ -13,6 +14,7 @@ from surehand import ChatAnthropic, ChatOpenAI, LocalModel, OptionError, init_ch
         ("openai:gpt-4o", ChatOpenAI, "gpt-4o"),
         ("anthropic:claude-sonnet-4-5", ChatAnthropic, "claude-sonnet-4-5"),
         ("deepseek:deepseek-v4-flash", ChatOpenAI, "deepseek-v4-flash"),
+        ("google:gemini-3-flash-preview", ChatGoogle, "gemini-3-flash-preview"),
         ("ollama:qwen3.5:9b", ChatOpenAI, "qwen3.5:9b"),
         ("local:/models/a.gguf", LocalModel, "/models/a.gguf"),
         ("gpt-4o-mini", ChatOpenAI, "gpt-4o-mini"),
@@ -20,6 +22,7 @@ from surehand import ChatAnthropic, ChatOpenAI, LocalModel, OptionError, init_ch
         ("ft:gpt-4o:acme", ChatOpenAI, "ft:gpt-4o:acme"),
         ("claude-haiku-4-5", ChatAnthropic, "claude-haiku-4-5"),
         ("deepseek-chat", ChatOpenAI, "deepseek-chat"),
+        ("gemini-3-flash-preview", ChatGoogle, "gemini-3-flash-preview"),
     ],
 )
 def test_a_name_says_which_model_is_meant(name: str, kind: type, model: str) -> None:
@@ -35,7 +38,7 @@ def test_a_provider_given_apart_leaves_the_name_as_it_is() -> None:
 
 @pytest.mark.parametrize("name", ["mistral:large", "qwen3.5:9b", "openai:", ""])
 def test_an_unknown_provider_is_refused_with_the_known_ones_and_the_way_round(name: str) -> None:
-    with pytest.raises(OptionError, match="anthropic, deepseek, local, ollama, openai") as caught:
+    with pytest.raises(OptionError, match="anthropic, deepseek, google, local, ollama, openai") as caught:
         init_chat_model(name)
     assert "base_url" in str(caught.value)
 
@@ -53,7 +56,7 @@ def test_a_name_that_is_no_text_is_refused() -> None:
         init_chat_model(cast("str", 5))
 
 
-@pytest.mark.parametrize("name", ["openai:m", "anthropic:m"])
+@pytest.mark.parametrize("name", ["openai:m", "anthropic:m", "google:m"])
 @pytest.mark.parametrize(
     "options",
     [
