@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from surehand.dialects.blocks import answer_text, openai_block
-from surehand.dialects.streams import Reply
+from surehand.dialects.streams import FREE_TEXT_END, FREE_TEXT_START, Reply, free_text
 from surehand.dialects.wire import (
     clean,
     clean_text,
@@ -240,13 +240,14 @@ class ChatStream:
         self._choice = choice
         self._reply = Reply()
         self._made_ids: dict[object, str] = {}
+        self._customs = _Customs()
 
     def feed(self, chunk: Mapping[str, Any]) -> AIMessageChunk | None:
         """Take in one chunk; what it adds to the reply, or None if that is nothing."""
         reply = self._reply
         metadata = {key: chunk[key] for key in _ABOUT_REPLY if chunk.get(key) and key not in reply.metadata}
         usage = usage_of(chunk.get("usage"))
-        text, extras, pieces = "", dict[str, str](), list[ToolCallChunk]()
+        text, extras, pieces = "", dict[str, str | list[str]](), list[ToolCallChunk]()
         for entry in map(mapping_of, items_of(chunk.get("choices"))):
             if entry.get("index", 0) != self._choice:  # some servers leave the number out, and have one choice
                 continue
@@ -255,7 +256,11 @@ class ChatStream:
             delta = mapping_of(entry.get("delta"))
             text += text_of(delta.get("content"))
             extras |= {key: delta[key] for key in _EXTRA_TEXTS if isinstance(delta.get(key), str) and delta[key]}
-            pieces += self._told_apart(_pieces(delta))
+            pieces += self._told_apart(self._pieces(delta))
+        if "finish_reason" in metadata:
+            pieces += self._customs.ends()
+        if customs := self._customs.begun():
+            extras["custom_calls"] = customs
         return reply.add(text=text, extras=extras, pieces=pieces, metadata=metadata, usage=usage)
 
     def _told_apart(self, pieces: list[ToolCallChunk]) -> list[ToolCallChunk]:
@@ -269,15 +274,46 @@ class ChatStream:
                 piece["id"] = self._made_ids.setdefault((whole, wholes[:place].count(whole)), new_call_id())
         return pieces
 
+    def _pieces(self, delta: Mapping[str, Any]) -> list[ToolCallChunk]:
+        entries = [mapping_of(entry) for entry in items_of(delta.get("tool_calls"))]
+        legacy = mapping_of(delta.get("function_call"))
+        entries += [{"function": legacy}] if legacy else []
+        return [self._customs.piece(_piece(entry)) if _is_custom(entry) else _piece(entry) for entry in entries]
+
     def finish(self) -> AIMessage:
         """The reply as far as it came."""
         return self._reply.message()
 
 
-def _pieces(delta: Mapping[str, Any]) -> list[ToolCallChunk]:
-    pieces = [_piece(mapping_of(entry)) for entry in items_of(delta.get("tool_calls"))]
-    legacy = mapping_of(delta.get("function_call"))
-    return [*pieces, _piece({"function": legacy})] if legacy else pieces
+class _Customs:
+    """The custom calls of a stream: free-form texts, of which nothing but the end of the reply says that they end."""
+
+    def __init__(self) -> None:
+        self._ends: dict[object, ToolCallChunk] = {}
+        self._begun: list[str] = []
+
+    def piece(self, piece: ToolCallChunk) -> ToolCallChunk:
+        """A piece of the text as a piece of arguments."""
+        key = piece["id"] if piece["index"] is None else piece["index"]
+        start = "" if key in self._ends else FREE_TEXT_START
+        if start:
+            self._ends[key] = {**piece, "name": None, "args": FREE_TEXT_END}
+            self._begun += [piece["id"]] if piece["id"] else []
+        return {**piece, "args": start + free_text(piece["args"] or "")}
+
+    def begun(self) -> list[str]:
+        """The ids of those that have begun since this was asked last."""
+        begun, self._begun = self._begun, []
+        return begun
+
+    def ends(self) -> list[ToolCallChunk]:
+        """What ends all of them."""
+        ends, self._ends = list(self._ends.values()), {}
+        return ends
+
+
+def _is_custom(entry: Mapping[str, Any]) -> bool:
+    return bool(mapping_of(entry.get("custom"))) and not mapping_of(entry.get("function"))
 
 
 def _piece(entry: Mapping[str, Any]) -> ToolCallChunk:

@@ -44,6 +44,7 @@ _KINDS: Final = frozenset(
         "program_output", "item_reference", "computer_call_output",
     }
 )  # fmt: skip
+_ANSWERS: Final = frozenset({"mcp_approval_response", "tool_search_output"})
 _SEALED: Final = frozenset({"reasoning", "compaction"})
 """Kinds whose names others use too; here they carry a summary, or what only the provider can read."""
 _ELSEWHERE: Final = frozenset({"tool_call", "server_tool_call", "invalid_tool_call"})
@@ -83,9 +84,9 @@ def is_call(item: Mapping[str, Any]) -> bool:
 
 
 def is_follow_up(item: Mapping[str, Any]) -> bool:
-    """Whether the item belongs to calls before it that are none of ours, whoever ran them."""
+    """Whether the item answers a call before it that is none of ours, whoever ran that."""
     kind = item.get("type")
-    return isinstance(kind, str) and (kind.endswith("_output") or kind == "mcp_approval_response")
+    return isinstance(kind, str) and (kind.endswith("_call_output") or kind in _ANSWERS)
 
 
 def call_id_of(item: Mapping[str, Any]) -> object:

@@ -10,7 +10,15 @@ from openai.types.chat import ChatCompletion
 
 from surehand.dialects import openai_chat
 from surehand.errors import InputError
-from surehand.messages import AIMessage, HumanMessage, Message, RemoveMessage, SystemMessage, ToolMessage
+from surehand.messages import (
+    AIMessage,
+    AIMessageChunk,
+    HumanMessage,
+    Message,
+    RemoveMessage,
+    SystemMessage,
+    ToolMessage,
+)
 
 
 def completion(message: dict[str, Any], **fields: Any) -> dict[str, Any]:
@@ -344,3 +352,28 @@ def test_the_sdks_completion_is_read_like_its_json() -> None:
     }
 
     assert openai_chat.read_reply(ChatCompletion.model_validate(payload)) == openai_chat.read_reply(payload)
+
+
+@pytest.mark.parametrize("text", ["SELECT 1", '{"a": 1}', "", 'a "b"\n\\'])
+def test_custom_calls_in_a_stream_are_texts_and_not_json(text: str) -> None:
+    frames = [
+        custom_delta({"id": "q", "type": "custom", "custom": {"name": "sql", "input": text[:3]}}),
+        custom_delta({"custom": {"input": text[3:]}}),
+    ]
+    cut_off, stream = openai_chat.ChatStream(), openai_chat.ChatStream()
+    total = AIMessageChunk()
+    for frame in [*frames, {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}]:
+        total += stream.feed(frame) or AIMessageChunk()
+    for frame in frames:
+        cut_off.feed(frame)
+
+    for message in (stream.finish(), total.to_message()):
+        assert [(call["id"], call["name"], call["args"]) for call in message.tool_calls] == [
+            ("q", "sql", {"input": text})
+        ]
+        assert message.additional_kwargs["custom_calls"] == ["q"]
+    assert [call["id"] for call in cut_off.finish().invalid_tool_calls] == ["q"]
+
+
+def custom_delta(entry: dict[str, Any]) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, **entry}]}, "finish_reason": None}]}

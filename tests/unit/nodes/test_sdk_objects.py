@@ -36,7 +36,7 @@ def has_choices(record: Record) -> bool:
 
 def tools_of(record: Record) -> list[Tool]:
     names = dict.fromkeys(call["name"] for call in record["tool_calls"] if call["kind"] in OURS and call["name"])
-    schema = {"type": "object", "properties": {}, "additionalProperties": True}
+    schema: Record = {"type": "object", "properties": {}, "additionalProperties": True}
     return [Tool.from_json_schema(name, schema, done, description="Answers.") for name in names]
 
 
