@@ -170,7 +170,8 @@ def as_middleware(*, name: str = "surehand", **options: Any) -> CallMiddleware:
 
 def _fatal(given: Any) -> tuple[Any, ...]:
     """What LangGraph's tools raise to say something to their graph goes out as it is, beside what the host names."""
-    return (GraphBubbleUp, *(items_of(given) if isinstance(given, tuple) else [given]))
+    kinds = items_of(given)
+    return (GraphBubbleUp, *(kinds if kinds or given == () else [given]))
 
 
 def _nothing(_: dict[str, Any]) -> Any:
