@@ -5,7 +5,7 @@ an integer; 0 and 1 for a boolean; the one allowed value that differs only in ca
 never read as anything else, a number never becomes text, and the text 'null' never becomes null.
 
 Models often know the value and miss its form: a list as text, a number in quotes, ``KM`` for ``km``. Validators help
-with some of it, each with other things: pydantic reads '5' and also 'yes', no JSON inside text, and ``jsonschema``
+with some of it, each with other things: pydantic reads '5' and also 'yes', no JSON inside text, and one of JSON Schema
 nothing at all. The list makes such a value fit whatever the schema was written in. What is on it has one reading, and
 each use is noted. To wrap a lone value in a list or to split 'a, b' was left out, because both invent a structure that
 the model did not send. What would change our minds: a form that recorded calls have often, and that has one reading.
@@ -13,7 +13,7 @@ the model did not send. What would change our minds: a form that recorded calls 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from surehand.arguments.paths import json_path
@@ -22,7 +22,7 @@ from surehand.arguments.suggestions import plain_name
 from surehand.errors import MalformedArguments
 from surehand.grammar import parse_value
 from surehand.shapes import is_array, is_object
-from surehand.spec import Direction, expectation, type_name
+from surehand.spec import Direction, Wanted, expectation, type_name, value_at, with_value
 
 __all__ = ["Coercion"]
 
@@ -45,6 +45,17 @@ class Coercion:
     ) -> dict[str, Any]:
         """The arguments with every value that could be made to fit."""
         return {name: self._value(value, directions.get(name, other), (name,)) for name, value in given.items()}
+
+    def asked(self, given: dict[str, Any], wanted: Iterable[Wanted]) -> dict[str, Any]:
+        """The arguments with what the validator itself asked for at a place, where the value can be made that."""
+        found: Any = given
+        for place, want in {want.place: want for want in wanted}.items():
+            direction = Direction(types=want.types, choices=want.choices, is_text="string" in want.types)
+            value = value_at(found, place)
+            coerced = self._value(value, direction, place)
+            if coerced is not value:
+                found = with_value(found, place, coerced)
+        return dict(found)
 
     def _value(self, value: Any, direction: Direction | None, place: _Place) -> Any:
         if direction is None or value is None or not direction.types or len(place) > _MAX_LEVELS:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from surehand.arguments.coercion import Coercion
 from surehand.arguments.complaints import complaints_of, hint_of, unresolved
+from surehand.arguments.hints import with_hints
 from surehand.arguments.naming import Named, name_arguments
 from surehand.arguments.screening import Screen
 from surehand.errors import InvalidArguments
@@ -26,6 +27,8 @@ from surehand.spec import ArgumentSchema, Problem, SchemaMismatch
 __all__ = ["ValidArguments", "validate_arguments"]
 
 _CONTAINERS = frozenset({dict, list})
+_MAX_ROUNDS = 8
+"""How often values are coerced; a text inside of a text needs a round of its own."""
 
 
 class ValidArguments(NamedTuple):
@@ -114,28 +117,44 @@ class _Attempt:
         named: Named,
     ) -> ValidArguments:
         coercion = Coercion(is_strict=self.is_strict)
-        coerced = coercion.arguments(arguments, self.schema.directions, self.schema.other_direction)
-        if not coercion.notes:
-            raise self._error([*problems, *_unsaid(first.describe(), problems)], named) from first.error
-        # what was text may be an object now, whose keys nobody has looked at yet
-        again = Screen(self.schema, is_strict=self.is_strict)
-        screened = again.arguments(coerced)
-        problems = [*problems, *_unsaid(again.problems, problems)]
-        try:
-            values = self.schema.validate(screened)
-        except SchemaMismatch as second:
-            left = unresolved(first.describe(), second.describe())
-            raise self._error([*problems, *_unsaid(left, problems)], named) from first.error
-        if problems:
-            raise self._error(problems, named) from first.error
-        repairs = (*notes, *coercion.notes, *again.notes, *again.later_notes)
-        return ValidArguments(values=values, repairs=repairs, wire=screened)
+        mismatch, current = first, arguments
+        for _ in range(_MAX_ROUNDS):
+            coerced = self._coerced(coercion, current, mismatch)
+            if coerced is None:
+                break
+            # what was text may be an object now, whose keys nobody has looked at yet
+            again = Screen(self.schema, is_strict=self.is_strict)
+            current = again.arguments(coerced)
+            problems = [*problems, *_unsaid(again.problems, problems)]
+            notes = [*notes, *again.notes]
+            try:
+                values = self.schema.validate(current)
+            except SchemaMismatch as following:
+                mismatch = following
+                continue
+            if problems:
+                raise self._error(problems, named) from first.error
+            return ValidArguments(values=values, repairs=(*notes, *coercion.notes, *again.later_notes), wire=current)
+        left = first.describe() if mismatch is first else unresolved(first.describe(), mismatch.describe())
+        raise self._error([*problems, *_unsaid(left, problems)], named) from first.error
+
+    def _coerced(self, coercion: Coercion, given: dict[str, Any], mismatch: SchemaMismatch) -> dict[str, Any] | None:
+        """The arguments as the schema asks for them, then as its validator does; None where nothing changes."""
+        before = len(coercion.notes)
+        coerced = given
+        if before == 0:
+            coerced = coercion.arguments(given, self.schema.directions, self.schema.other_direction)
+        if len(coercion.notes) == before:
+            coerced = coercion.asked(given, mismatch.wanted())
+        return coerced if len(coercion.notes) > before else None
 
     def _error(self, problems: list[Problem], named: Named) -> InvalidArguments:
         collected = [name for name in named.arguments if name not in self.schema.names]
         return InvalidArguments(
             tool=self.tool,
-            complaints=complaints_of(problems, dropped=named.dropped, collected=collected),
+            complaints=complaints_of(
+                with_hints(problems, self.schema, named.arguments), dropped=named.dropped, collected=collected
+            ),
             hint=hint_of(self.schema, problems),
         )
 

@@ -3,7 +3,7 @@
 from surehand.spec.body import Body
 from surehand.spec.context import ToolContext
 from surehand.spec.define import schema_of, spec_from_function
-from surehand.spec.directions import Direction, type_name
+from surehand.spec.directions import Direction, direction_at, type_name
 from surehand.spec.directions import direct as read_directions
 from surehand.spec.doubt import DidNotHappen, DoubtfulCall, Happened, Reconciled
 from surehand.spec.injection import (
@@ -16,7 +16,8 @@ from surehand.spec.injection import (
     injection_of,
 )
 from surehand.spec.names import check_tool_name, name_of, snake_case
-from surehand.spec.schema import ArgumentSchema, Problem, SchemaMismatch
+from surehand.spec.places import value_at, with_value
+from surehand.spec.schema import ArgumentSchema, Problem, SchemaMismatch, Wanted
 from surehand.spec.toolspec import ResponseFormat, ToolSpec
 from surehand.spec.wire import export_names, original_names, wire_name
 from surehand.spec.wording import expectation, received
@@ -40,7 +41,9 @@ __all__ = [
     "SchemaMismatch",
     "ToolContext",
     "ToolSpec",
+    "Wanted",
     "check_tool_name",
+    "direction_at",
     "expectation",
     "export_names",
     "injection_of",
@@ -52,5 +55,7 @@ __all__ = [
     "snake_case",
     "spec_from_function",
     "type_name",
+    "value_at",
     "wire_name",
+    "with_value",
 ]

@@ -24,7 +24,7 @@ from typing import Any, Final
 from surehand.shapes import is_array, is_object
 from surehand.spec.json_places import REFERENCES, References
 
-__all__ = ["NAMES", "Direction", "direct", "is_hidden", "type_name"]
+__all__ = ["NAMES", "Direction", "direct", "direction_at", "is_hidden", "type_name"]
 
 NAMES: Final = "x-surehand-names"
 """Our keyword on an object: name a key may have -> name the validator takes."""
@@ -130,6 +130,14 @@ def direct(schema: Mapping[str, Any]) -> Direction:
     return root
 
 
+def direction_at(directions: Mapping[str, Direction], place: tuple[str | int, ...]) -> Direction | None:
+    """Where a way through the arguments leads; None where the schema does not say."""
+    node = directions.get(str(place[0])) if place else None
+    for step in place[1:]:
+        node = node.child(step) if node is not None else None
+    return node
+
+
 def is_hidden(directions: Mapping[str, Direction], place: tuple[str | int, ...]) -> bool:
     """Whether what stands at a place of the arguments must not be shown: it is, holds or belongs to a secret."""
     node = directions.get(str(place[0])) if place else None
@@ -209,8 +217,8 @@ class _Reader:
         self._fill_extras(direction, schema)
 
     def _fill_extras(self, direction: Direction, schema: Mapping[str, Any]) -> None:
-        other = schema.get("additionalProperties")
-        if schema.get("patternProperties") or "unevaluatedProperties" in schema:
+        other = schema.get("additionalProperties", schema.get("unevaluatedProperties"))
+        if schema.get("patternProperties") or (other is False and "additionalProperties" not in schema):
             direction.extras = True
         elif is_object(other):
             direction.extras = self.read(other)

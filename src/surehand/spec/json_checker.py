@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any, Final
 
@@ -78,9 +78,9 @@ class Checker:
         self.references = References(root)
         _check_references(root, self.references, tool=tool)
         self._bounds = _bounds(root, self.references, tool=tool)
-        maker = _Maker(package, self.schema, written, tool=tool)
-        self._validator = maker.validator()
-        self.longest_key = _MAX_KEY if maker.is_bounded else None
+        self._maker = _Maker(package, self.schema, written, tool=tool)
+        self._validator = self._maker.validator()
+        self.longest_key = _MAX_KEY if self._maker.is_bounded else None
         """The most characters of a key that is matched against patterns; None for any number."""
         self._has_patterns = bool(written)
 
@@ -90,11 +90,7 @@ class Checker:
         return self._bounds.deepest
 
     def accepts(self, value: Any) -> bool:
-        """Whether the value, which has to be JSON, fits.
-
-        Raises:
-            UnicodeEncodeError: A text in it is none.
-        """
+        """Whether the value, which has to be JSON, fits."""
         if self._has_patterns:
             new_budget()
         return bool(self._validator.is_valid(value))
@@ -117,15 +113,18 @@ class Checker:
         pointer = self._pointers.get(id(part))
         return pointer is not None and bool(self._parts[pointer].is_valid(value))
 
+    def errors_of_part(self, steps: tuple[str | int, ...], value: Any) -> list[Any] | None:
+        """Why a value does not fit the part that stands at a place; None where that takes nothing at all."""
+        part = self._parts.get(_pointer(steps))
+        return None if part is None or _at(self.schema, steps) is False else list(part.iter_errors(value))
+
     @functools.cached_property
     def _pointers(self) -> dict[int, str]:
         return {id(part): _pointer(place) for place, part in _schemas(self.schema, ())}
 
     @functools.cached_property
     def _parts(self) -> Any:
-        package = _package()
-        patterns = package.FancyRegexOptions(backtrack_limit=_STEPS)
-        return package.validator_map_for(self.schema, offline=True, pattern_options=patterns)
+        return self._maker.parts()
 
 
 class _Maker:
@@ -140,24 +139,30 @@ class _Maker:
         """Whether there are patterns that the quick engine does not take."""
 
     def validator(self) -> Any:
-        quick = self.package.RegexOptions(size_limit=QUICK_SIZE)
+        """The validator of the whole."""
         try:
-            return self._made(pattern_options=quick)
+            return self._made(self.package.validator_for)
         except self.package.ValidationError as error:
             if not _is_about_pattern(error):
                 raise self._error(error) from error
         self.is_bounded = True
-        bounded = self.package.FancyRegexOptions(backtrack_limit=_STEPS)
         try:
-            return self._made(pattern_options=bounded, keywords={"pattern": bounded_pattern(self.written)})
+            return self._made(self.package.validator_for)
         except self.package.ValidationError as error:
             raise self._error(error) from error
 
-    def _made(self, **options: Any) -> Any:
+    def parts(self) -> Any:
+        """The validators of its parts, by their pointers."""
+        return self._made(self.package.validator_map_for)
+
+    def _made(self, make: Any) -> Any:
+        quick = self.package.RegexOptions(size_limit=QUICK_SIZE)
+        options: dict[str, Any] = {"pattern_options": quick}
+        if self.is_bounded:
+            options["pattern_options"] = self.package.FancyRegexOptions(backtrack_limit=_STEPS)
+            options["keywords"] = {"pattern": bounded_pattern(self.written)}
         try:
-            return self.package.validator_for(
-                self.schema, offline=True, validate_formats=True, formats=_formats(), **options
-            )
+            return make(self.schema, offline=True, validate_formats=True, formats=_formats(), **options)
         except (ValueError, TypeError, OverflowError) as error:
             if isinstance(error, self.package.ValidationError):
                 raise
@@ -207,7 +212,7 @@ def _expected(error: Any) -> str:
     return f"breaks the rule {kind} of the draft"
 
 
-def _at(schema: Any, path: list[str | int]) -> Any:
+def _at(schema: Any, path: Iterable[str | int]) -> Any:
     for step in path:
         try:
             schema = schema[step]
@@ -230,11 +235,16 @@ def _formats() -> dict[str, Any]:
     package = _package()
     # Addresses in other scripts exist, and what takes them is not for a schema's author to guess.
     address = package.Draft202012Validator({"format": "idn-email"}, validate_formats=True)
-    return {"date-time": _is_datetime, "email": address.is_valid}
+    exact = package.Draft202012Validator({"format": "date-time"}, validate_formats=True)
+
+    def is_datetime(text: str) -> bool:
+        return bool(exact.is_valid(text)) or _is_datetime(text)
+
+    return {"date-time": is_datetime, "email": address.is_valid}
 
 
 def _is_datetime(text: str) -> bool:
-    """Whether text is a date and time; a missing time zone is let through, as models often leave it out."""
+    """Whether text is a date and time; the zone and the seconds may be missing, as models often leave them out."""
     try:
         datetime.fromisoformat(text)
     except ValueError:

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from surehand.shapes import is_array, is_object
 from surehand.spec.json_checker import Checker
 from surehand.spec.json_places import parts_of
+from surehand.spec.places import with_value
 
 __all__ = ["Defaults"]
 
@@ -47,12 +48,12 @@ class Defaults:
             return values
         whole = values
         for one in missing:
-            whole = _with(whole, one.place, one.value)
+            whole = with_value(whole, one.place, one.value)
         if self._checker.accepts(whole):
             return whole
         found = values
         for one in missing[:_MAX_ONE_BY_ONE]:
-            more = _with(found, one.place, one.value)
+            more = with_value(found, one.place, one.value)
             found = more if self._checker.accepts(more) else found
         return found
 
@@ -125,13 +126,3 @@ def _mentions_default(schema: Mapping[str, Any]) -> bool:
             return True
         waiting += [part.schema for part in parts_of(current) if is_object(part.schema)]
     return False
-
-
-def _with(whole: Any, place: _Place, value: Any) -> Any:
-    """A copy of the value, as far as it has to be one, with another value at a place."""
-    if not place:
-        return value
-    step, *rest = place
-    if isinstance(step, int):
-        return [_with(item, tuple(rest), value) if index == step else item for index, item in enumerate(whole)]
-    return {**whole, step: _with(whole.get(step), tuple(rest), value)}

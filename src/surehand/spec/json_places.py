@@ -20,21 +20,26 @@ _SAME_VALUE: Final = frozenset(
     {"not", "if", "then", "else", "allOf", "anyOf", "oneOf", "dependentSchemas", "dependencies"}
 )
 """Keywords whose schemas are asked about the value itself."""
-_ONE: Final = (
-    "not",
-    "if",
-    "then",
-    "else",
-    "items",
-    "additionalItems",
-    "unevaluatedItems",
-    "contains",
-    "additionalProperties",
-    "unevaluatedProperties",
-    "propertyNames",
+_ONE: Final = frozenset(
+    {
+        "not",
+        "if",
+        "then",
+        "else",
+        "items",
+        "additionalItems",
+        "unevaluatedItems",
+        "contains",
+        "additionalProperties",
+        "unevaluatedProperties",
+        "propertyNames",
+    }
 )
-_SEVERAL: Final = ("allOf", "anyOf", "oneOf", "items", "prefixItems")
-_NAMED: Final = ("properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions")
+_SEVERAL: Final = frozenset({"allOf", "anyOf", "oneOf", "items", "prefixItems"})
+_NAMED: Final = frozenset(
+    {"properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions"}
+)
+_SCHEMAS: Final = frozenset({dict, bool})
 _UNUSED: Final = frozenset({"$defs", "definitions"})
 
 
@@ -64,20 +69,18 @@ class Part(NamedTuple):
 
 
 def parts_of(schema: Mapping[str, Any]) -> Iterator[Part]:
-    """Every schema that stands directly in this one, in the order of the keywords."""
-    for keyword in _ONE:
-        if _is_schema(schema.get(keyword)):
-            yield Part(keyword, None, schema[keyword])
-    for keyword in _SEVERAL:
-        if is_array(schemas := schema.get(keyword)):
-            yield from (Part(keyword, index, part) for index, part in enumerate(schemas) if _is_schema(part))
-    for keyword in _NAMED:
-        if is_object(named := schema.get(keyword)):
-            yield from (Part(keyword, name, part) for name, part in named.items() if _is_schema(part))
+    """Every schema that stands directly in this one."""
+    for keyword, value in schema.items():
+        if keyword in _NAMED and is_object(value):
+            yield from (Part(keyword, name, part) for name, part in value.items() if _is_schema(part))
+        elif keyword in _ONE and _is_schema(value):
+            yield Part(keyword, None, value)
+        elif keyword in _SEVERAL and is_array(value):
+            yield from (Part(keyword, index, part) for index, part in enumerate(value) if _is_schema(part))
 
 
 def _is_schema(value: object) -> bool:
-    return is_object(value) or isinstance(value, bool)
+    return type(value) in _SCHEMAS or is_object(value)
 
 
 class References:

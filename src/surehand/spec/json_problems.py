@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from surehand.shapes import is_object, items_of
-from surehand.spec.directions import Direction, is_hidden, type_name
+from surehand.spec.directions import Direction, direction_at, is_hidden, type_name
 from surehand.spec.json_branches import meant_of
+from surehand.spec.json_checker import Checker
+from surehand.spec.places import value_at
 from surehand.spec.schema import Problem, Wanted
 from surehand.spec.wording import expectation, listed, plural, received
 from surehand.wording import clipped
 
-__all__ = ["Words", "wanted_of"]
+__all__ = ["Words"]
 
 _MAX_FORMS: Final = 3
 """How many alternatives of a union are spelled out."""
@@ -52,8 +55,8 @@ class Words:
     """What was validated."""
     directions: Mapping[str, Direction]
     """Where the arguments lead, so that secrets stay hidden and missing values are described."""
-    written: Mapping[str, str]
-    """Pattern as it is read -> as its author wrote it."""
+    checker: Checker
+    """What found the errors."""
 
     def problems(self, errors: Iterable[Any]) -> list[Problem]:
         """Every error, in the order of the schema; each missing or unknown key is a problem of its own."""
@@ -63,7 +66,7 @@ class Words:
                 found.setdefault((problem.place, problem.text), problem)
         return list(found.values())
 
-    def _problems(self, error: Any) -> Iterator[Problem]:  # noqa: C901 - one case a keyword
+    def _problems(self, error: Any) -> Iterator[Problem]:
         place = tuple(error.instance_path)
         keyword, limit = error.kind.name, error.kind.value
         got = self._received(place)
@@ -78,12 +81,10 @@ class Words:
                 yield _mistyped(place, f"a string of the format {limit}", got, keyword)
             case "required":
                 yield self._missing((*place, limit))
-            case "additionalProperties" | "unevaluatedProperties":
+            case "additionalProperties":
                 yield from (_unknown((*place, name)) for name in limit)
-            case "unevaluatedItems":
-                for index in limit:
-                    at = (*place, int(index))
-                    yield Problem(place=at, text=f"is not allowed here, got {self._received(at)}", rule=keyword)
+            case "unevaluatedProperties" | "unevaluatedItems":
+                yield from self._unevaluated(error, place)
             case "propertyNames":
                 yield from self._misnamed(limit, place)
             case "anyOf" | "oneOf":
@@ -92,7 +93,7 @@ class Words:
                 yield Problem(place=place, text=f"{self._broken(error)}, got {got}", rule=keyword)
 
     def _received(self, place: _Place) -> str:
-        return received(_value_at(self.arguments, place), is_shown=not is_hidden(self.directions, place))
+        return received(value_at(self.arguments, place), is_shown=not is_hidden(self.directions, place))
 
     def _broken(self, error: Any) -> str:
         kind, limit = error.kind, error.kind.value
@@ -101,22 +102,78 @@ class Words:
         if type(kind).__name__ == "Custom":
             return str(error.message)
         if type(kind).__name__ == "Pattern":
-            return f"must match the pattern {self.written.get(limit, limit)!r}"
+            return f"must match the pattern {self.checker.written.get(limit, limit)!r}"
         if kind.name == "pattern":
             return "has a key that took too long to be matched against a pattern"
         return f"breaks the rule {kind.name}"
 
     def _missing(self, place: _Place) -> Problem:
-        node = _direction_at(self.directions, place)
+        node = direction_at(self.directions, place)
         wanted = _described(node) if node is not None else ""
         return Problem(place=place, text=f"missing, expected {wanted}" if wanted else "missing", rule="missing")
+
+    def _unevaluated(self, error: Any, place: _Place) -> Iterator[Problem]:
+        """What nothing else in the schema is about: there must be none of it, or it has a schema of its own."""
+        for step in self._left_over(error, place):
+            at = (*place, step)
+            errors = self._errors_of_rest(error, at)
+            if errors is None:
+                text = f"is not allowed here, got {self._received(at)}"
+                yield _unknown(at) if isinstance(step, str) else Problem(place=at, text=text, rule=error.kind.name)
+                continue
+            shown = {} if is_hidden(self.directions, at) else {"": value_at(self.arguments, at)}
+            inner = Words(arguments=shown, directions={}, checker=self.checker)
+            for problem in inner.problems([_Moved(found, *found.instance_path) for found in errors]):
+                yield replace(problem, place=(*at, *problem.place[1:]))
+
+    def _left_over(self, error: Any, place: _Place) -> list[str | int]:
+        """The keys or indices; the validator names items by their value, and those come last."""
+        if error.kind.name == "unevaluatedProperties":
+            return list(error.kind.value)
+        texts = set(error.kind.value)
+        items = items_of(value_at(self.arguments, place))
+        found = [index for index, item in enumerate(items) if _as_text(item) in texts]
+        return list(found[-len(error.kind.value) :])
+
+    def _errors_of_rest(self, error: Any, place: _Place) -> list[Any] | None:
+        return self.checker.errors_of_part(tuple(error.schema_path), value_at(self.arguments, place))
 
     def _misnamed(self, error: Any, place: _Place) -> Iterator[Problem]:
         """A key of the object that breaks a rule for keys; the validator names it as the value that is wrong."""
         name = str(error.instance)
-        inner = Words(arguments={"": name}, directions={}, written=self.written)
-        for problem in inner.problems([_At(error)]):
+        inner = Words(arguments={"": name}, directions={}, checker=self.checker)
+        for problem in inner.problems([_Moved(error)]):
             yield Problem(place=(*place, name), text=f"has a name that {_as_clause(problem)}", rule="propertyNames")
+
+    def wanted(self, errors: Iterable[Any]) -> Iterator[Wanted]:
+        """What was asked for at each place where a value was of the wrong type, or none of the allowed ones."""
+        for error in errors:
+            place = tuple(error.instance_path)
+            choices = choices_of(error)
+            if error.kind.name == "type":
+                yield Wanted(place=place, types=frozenset(error.kind.value))
+            elif choices:
+                yield Wanted(place=place, types=frozenset(map(type_name, choices)), choices=tuple(choices))
+            elif error.kind.name in ("anyOf", "oneOf"):
+                yield from self._wanted_of_forms(error.kind.context, place)
+            elif error.kind.name in ("unevaluatedProperties", "unevaluatedItems"):
+                for step in self._left_over(error, place):
+                    for inner in self.wanted(self._errors_of_rest(error, (*place, step)) or ()):
+                        yield replace(inner, place=(*place, step, *inner.place))
+
+    def _wanted_of_forms(self, forms: list[list[Any]], place: _Place) -> Iterator[Wanted]:
+        possible = meant_of(forms, depth=len(place)) or forms
+        if len(possible) == 1:
+            yield from self.wanted(possible[0])
+            return
+        own = [[inner for inner in self.wanted(form) if inner.place == place] for form in possible]
+        if all(own):
+            flat = [inner for found in own for inner in found]
+            yield Wanted(
+                place=place,
+                types=frozenset(name for inner in flat for name in inner.types),
+                choices=tuple(c for inner in flat for c in inner.choices) if all(i.choices for i in flat) else (),
+            )
 
     def _alternatives(self, error: Any, place: _Place, got: str) -> Iterator[Problem]:
         """The problems of the one form that was meant, or what all the forms expect."""
@@ -153,7 +210,7 @@ class Words:
             elif choices and len(below) < 2:  # noqa: PLR2004 - the value itself or a key of it
                 tags.setdefault(below, []).extend(choice for choice in choices if choice not in tags.get(below, ()))
         tagged = [below for below in tags if below]
-        if tagged and is_object(_value_at(self.arguments, place)):
+        if tagged and is_object(value_at(self.arguments, place)):
             at = (*place, *tagged[0])
             yield _mistyped(at, f"one of {listed(tags[tagged[0]])}", self._received(at), rule)
         elif tags and not kinds:
@@ -163,14 +220,19 @@ class Words:
             yield _mistyped(place, " or ".join([expectation(kinds), *fixed]), got, rule)
 
 
-class _At:
-    """An error about the name of a key, as one about a value of its own."""
+class _Moved:
+    """An error about a value of its own, as one about the argument without a name."""
 
-    def __init__(self, error: Any) -> None:
+    def __init__(self, error: Any, *inner: str | int) -> None:
         self.kind = error.kind
         self.message = error.message
         self.instance = error.instance
-        self.instance_path: list[str | int] = [""]
+        self.schema_path = error.schema_path
+        self.instance_path: list[str | int] = ["", *inner]
+
+
+def _as_text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def choices_of(error: Any) -> list[Any]:
@@ -182,33 +244,6 @@ def choices_of(error: Any) -> list[Any]:
             return list(error.kind.value)
         case _:
             return []
-
-
-def wanted_of(errors: Iterable[Any]) -> Iterator[Wanted]:
-    """What the validator asked for at each place where a value was of the wrong type or none of the allowed ones."""
-    for error in errors:
-        place = tuple(error.instance_path)
-        choices = choices_of(error)
-        if error.kind.name == "type":
-            yield Wanted(place=place, types=frozenset(error.kind.value))
-        elif choices:
-            yield Wanted(place=place, types=frozenset(map(type_name, choices)), choices=tuple(choices))
-        elif error.kind.name in ("anyOf", "oneOf"):
-            yield from _wanted_of_forms(error.kind.context, place)
-
-
-def _wanted_of_forms(forms: list[list[Any]], place: _Place) -> Iterator[Wanted]:
-    meant = meant_of(forms, depth=len(place))
-    if len(meant) == 1:
-        yield from wanted_of(meant[0])
-        return
-    own = [inner for form in meant or forms for inner in wanted_of(form) if inner.place == place]
-    if own and all(any(inner.place == place for inner in wanted_of(form)) for form in meant or forms):
-        yield Wanted(
-            place=place,
-            types=frozenset(name for inner in own for name in inner.types),
-            choices=tuple(choice for inner in own for choice in inner.choices) if all(i.choices for i in own) else (),
-        )
 
 
 def _mistyped(place: _Place, expected: str, got: str, rule: str) -> Problem:
@@ -225,24 +260,6 @@ def _as_clause(problem: Problem) -> str:
 
 def _described(node: Direction) -> str:
     return f"one of {listed(node.choices)}" if node.choices else expectation(node.types)
-
-
-def _direction_at(directions: Mapping[str, Direction], place: _Place) -> Direction | None:
-    node = directions.get(str(place[0])) if place else None
-    for step in place[1:]:
-        node = node.child(step) if node is not None else None
-    return node
-
-
-def _value_at(arguments: Any, place: _Place) -> Any:
-    value = arguments
-    for step in place:
-        if is_object(value):
-            value = value.get(str(step))
-        else:
-            items = items_of(value)
-            value = items[step] if isinstance(step, int) and step < len(items) else None
-    return value
 
 
 def _located(problem: Problem, depth: int) -> str:

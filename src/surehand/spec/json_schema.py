@@ -11,10 +11,10 @@ from typing import Any, Final
 from typing_extensions import override
 
 from surehand.errors import ToolDefinitionError, shown
-from surehand.shapes import is_array, is_object, items_of
+from surehand.shapes import is_array, is_object
 from surehand.spec.json_checker import Checker
 from surehand.spec.json_defaults import Defaults
-from surehand.spec.json_problems import Words, wanted_of
+from surehand.spec.json_problems import Words
 from surehand.spec.schema import ArgumentSchema, Problem, SchemaMismatch, Wanted, without
 from surehand.spec.wording import received
 
@@ -22,7 +22,7 @@ __all__ = ["JsonSchema"]
 
 _MAX_BITS: Final = 14_000
 """The most bits of an integer that can be written as digits."""
-_SCALARS: Final = frozenset({str, bool, int, type(None)})
+_PLAIN: Final = frozenset({bool, type(None)})
 
 _Place = tuple[str | int, ...]
 
@@ -55,16 +55,12 @@ class JsonSchema(ArgumentSchema):
         values = dict(arguments)
         foreign = _Foreign(self._checker.deepest, self._checker.longest_key)
         for name, value in values.items():
-            if type(value) not in _SCALARS or foreign.longest_key is not None:
-                foreign.look_at_key(name, ())
-                foreign.look(value, (name,))
-        try:
-            if not foreign.problems and self._checker.accepts(values):
-                return self._defaults.filled(values)
-        except (ValueError, OverflowError):  # a text that is none, or a key
-            foreign.look_at_texts(values)
+            foreign.look_at_key(name, ())
+            foreign.look(value, (name,))
         if foreign.problems:
             raise SchemaMismatch(error=_mismatch(foreign.problems), describe=lambda: foreign.problems)
+        if self._checker.accepts(values):
+            return self._defaults.filled(values)
         raise self._mismatch(values, foreign.depth)
 
     def _mismatch(self, values: dict[str, Any], depth: int) -> SchemaMismatch:
@@ -73,10 +69,10 @@ class JsonSchema(ArgumentSchema):
             text = "does not fit the schema, and is nested too deeply for every reason to be told"
             problems = [Problem(place=(), text=text, rule="nested_too_deeply")]
             return SchemaMismatch(error=_mismatch(problems), describe=lambda: problems)
-        words = Words(arguments=values, directions=self.directions, written=self._checker.written)
+        words = Words(arguments=values, directions=self.directions, checker=self._checker)
 
         def wanted() -> list[Wanted]:
-            return list(wanted_of(errors))
+            return list(words.wanted(errors))
 
         return SchemaMismatch(error=errors[0], describe=lambda: words.problems(errors), wanted=wanted)
 
@@ -125,17 +121,18 @@ class _Foreign:
 
     def look(self, value: Any, place: _Place) -> None:
         """Look at a value and all that is in it."""
-        if type(value) in _SCALARS and not isinstance(value, int):
-            return
-        if is_object(value) or isinstance(value, list | tuple):
+        if isinstance(value, str):
+            if not (value.isascii() or _is_text(value)):
+                self._refuse(place, "expected a string of valid characters", received(value))
+        elif is_object(value) or isinstance(value, list | tuple):
             self._look_below(value, place)
         elif isinstance(value, float):
             if not math.isfinite(value):
                 self._refuse(place, "expected a finite number", f"the number {value}")
         elif isinstance(value, int):
             if value.bit_length() > _MAX_BITS:
-                self._refuse(place, "has too many digits", received(value))
-        elif not isinstance(value, str) and value is not None:
+                self._refuse(place, "expected an integer of fewer digits", received(value))
+        elif value is not None:
             self._refuse(place, "expected a value that JSON can carry", received(value))
 
     def _look_below(self, value: Any, place: _Place) -> None:
@@ -146,34 +143,22 @@ class _Foreign:
             return
         if not is_object(value):
             for index, item in enumerate(value):
-                if type(item) not in _SCALARS:
+                if type(item) not in _PLAIN:
                     self.look(item, (*place, index))
             return
         for key, item in value.items():
             self.look_at_key(key, place)
-            if type(item) not in _SCALARS:
+            if type(item) not in _PLAIN:
                 self.look(item, (*place, key))
 
     def look_at_key(self, key: object, place: _Place) -> None:
         """Look at the name of a value."""
         if not isinstance(key, str):
             self._refuse(place, "expected names that are text", received(key))
+        elif not (key.isascii() or _is_text(key)):
+            self._refuse(place, "expected names of valid characters", received(key))
         elif self.longest_key is not None and len(key) > self.longest_key:
             self._refuse(place, f"expected names of at most {self.longest_key} characters", received(key))
-
-    def look_at_texts(self, value: Any, place: _Place = ()) -> None:
-        """Look for what is no text, after the validator has refused to read it."""
-        if isinstance(value, str):
-            if not _is_text(value):
-                self._refuse(place, "expected a string of valid characters", received(value))
-        elif is_object(value):
-            for key, item in value.items():
-                if not _is_text(key):
-                    self._refuse(place, "expected names of valid characters", received(key))
-                self.look_at_texts(item, (*place, key))
-        else:
-            for index, item in enumerate(items_of(value)):
-                self.look_at_texts(item, (*place, index))
 
     def _refuse(self, place: _Place, expected: str, got: str) -> None:
         self.problems.append(Problem(place=place, text=f"{expected}, got {got}", rule="wrong_type"))

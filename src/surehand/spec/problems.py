@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from pydantic_core.core_schema import ErrorType
 
 from surehand.shapes import is_object
-from surehand.spec.directions import Direction, is_hidden
+from surehand.spec.directions import Direction, direction_at, is_hidden
 from surehand.spec.schema import Problem
 from surehand.spec.wording import expectation, listed, one_of, plural, received
 
@@ -162,7 +162,7 @@ def _problem(
 ) -> Problem:
     rule: str = entry["type"]
     got = received(entry.get("input"), is_shown=shows)
-    node = _node(directions, place)
+    node = direction_at(directions, place)
     expected = _expected(entry, node)
     if expected:
         if node is not None and "null" in node.types and not node.branches and "null" not in expected:
@@ -219,7 +219,7 @@ def _tag_text(ctx: Mapping[str, Any], tags: str) -> str:
 
 
 def _wanted(directions: Mapping[str, Direction], place: tuple[str | int, ...]) -> str:
-    node = _node(directions, place)
+    node = direction_at(directions, place)
     if node is None:
         return ""
     return f"one of {listed(node.choices)}" if node.choices else expectation(node.types)
@@ -227,7 +227,7 @@ def _wanted(directions: Mapping[str, Direction], place: tuple[str | int, ...]) -
 
 def _tags(directions: Mapping[str, Direction], place: tuple[str | int, ...]) -> str:
     """The values that choose a member of the union that stands there."""
-    node = _node(directions, place)
+    node = direction_at(directions, place)
     return listed(_tag_values(node)) if node is not None else ""
 
 
@@ -235,13 +235,6 @@ def _tag_values(node: Direction) -> Iterator[Any]:
     for branch in node.branches:
         if node.tag in branch.properties:
             yield from branch.properties[node.tag].choices
-
-
-def _node(directions: Mapping[str, Direction], place: tuple[str | int, ...]) -> Direction | None:
-    node = directions.get(str(place[0])) if place else None
-    for step in place[1:]:
-        node = node.child(step) if node is not None else None
-    return node
 
 
 def _sentence(message: str) -> str:

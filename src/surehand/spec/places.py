@@ -1,0 +1,31 @@
+"""Values at places inside of JSON values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from surehand.shapes import is_object, items_of
+
+__all__ = ["value_at", "with_value"]
+
+
+def value_at(whole: Any, place: tuple[str | int, ...]) -> Any:
+    """The value that keys and indices lead to; None where there is none."""
+    value = whole
+    for step in place:
+        if is_object(value):
+            value = value.get(str(step))
+        else:
+            items = items_of(value)
+            value = items[step] if isinstance(step, int) and step < len(items) else None
+    return value
+
+
+def with_value(whole: Any, place: tuple[str | int, ...], value: Any) -> Any:
+    """The whole with another value at a place; what lies on the way is copied, and nothing changed."""
+    if not place:
+        return value
+    step, *rest = place
+    if isinstance(step, int):
+        return [with_value(item, tuple(rest), value) if index == step else item for index, item in enumerate(whole)]
+    return {**whole, step: with_value(whole.get(step), tuple(rest), value)}
