@@ -16,7 +16,16 @@ from surehand.errors import ModelError, shown
 from surehand.shapes import mapping_of
 from surehand.wording import clipped
 
-__all__ = ["Address", "as_model_errors", "bad_reply", "checked_json", "late_reply", "missing_key", "sdk_failure"]
+__all__ = [
+    "MAX_MESSAGE",
+    "Address",
+    "as_model_errors",
+    "bad_reply",
+    "checked_json",
+    "late_reply",
+    "missing_key",
+    "sdk_failure",
+]
 
 MAX_MESSAGE: Final = 500
 """Characters of a provider's own error text that are repeated."""

@@ -17,10 +17,19 @@ from surehand.models.base import BaseChatModel, ModelRequest, refuse_options
 from surehand.models.client_options import check_client
 from surehand.models.clients import LoopClients
 from surehand.models.connection import Connection
-from surehand.models.failures import Address, as_model_errors, bad_reply, checked_json, late_reply, missing_key
+from surehand.models.failures import (
+    MAX_MESSAGE,
+    Address,
+    as_model_errors,
+    bad_reply,
+    checked_json,
+    late_reply,
+    missing_key,
+)
 from surehand.models.nudge import Nudge
 from surehand.policy import count_or_none
 from surehand.shapes import mapping_of
+from surehand.wording import clipped
 
 if TYPE_CHECKING:
     from google.genai import Client
@@ -142,6 +151,8 @@ class ChatGoogle(BaseChatModel):
                 while (chunk := await self._in_time(anext(chunks, None))) is not None:
                     is_empty = False
                     fields = checked_json(json.loads(chunk.body), self._address, reason="a chunk that is no object")
+                    if "error" in fields:  # inside a stream that began with HTTP 200; older SDKs let it pass
+                        raise bad_reply(self._address(), fields["error"], "an error in its stream")
                     piece = assembly.feed(fields)
                     if piece is not None:
                         yield piece
@@ -233,7 +244,7 @@ class ChatGoogle(BaseChatModel):
     def _refused(self, error: ValueError) -> ModelError:
         return ModelError(
             model=self.model,
-            problem=f"the SDK refuses its options: {error}",
+            problem=f"the SDK refuses its options: {clipped(str(error), MAX_MESSAGE)}",
             remedy="Correct client_options=… or the environment; see google.genai.Client.",
         )
 
