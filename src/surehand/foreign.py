@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
+from typing import Any
 
-__all__ = ["as_own_model", "is_langchain"]
+__all__ = ["as_own_model", "as_own_tool", "is_langchain"]
 
 
 def is_langchain(value: object, module: str = "langchain_core.") -> bool:
@@ -22,3 +23,12 @@ def as_own_model(model: object) -> object:
         return model
     # By its name: nothing that is imported with the core may import an integration.
     return importlib.import_module("surehand.integrations.langchain.models").LangChainModel(model)
+
+
+def as_own_tool(tool: object) -> Any:
+    """A LangChain tool as one of ours.
+
+    Raises:
+        ToolDefinitionError: Something about it cannot be used.
+    """
+    return importlib.import_module("surehand.integrations.langchain.tools").from_langchain_tool(tool)

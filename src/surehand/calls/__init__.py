@@ -1,11 +1,12 @@
 """What happens to calls between a model's reply and its tool messages."""
 
+from surehand.calls.amended import amended, broken
 from surehand.calls.announce import log_fault
 from surehand.calls.answer import ToolReturn
 from surehand.calls.breakers import Breakers
 from surehand.calls.budget import RetryBudget
-from surehand.calls.call import Approve, Call, Host, Turn, timeout_of
-from surehand.calls.failures import GOVERNED, let_out, may_run_again
+from surehand.calls.call import Approve, Call, Host, Surroundings, Through, Turn, timeout_of
+from surehand.calls.failures import GOVERNED, author_error, failed, let_out, may_run_again
 from surehand.calls.guards import Guard, SpentLimit, spent_limit
 from surehand.calls.history import History, past_calls
 from surehand.calls.journal import CallJournal, CallKey, MemoryJournal, Recalled
@@ -67,13 +68,19 @@ __all__ = [
     "Run",
     "SingleFlight",
     "SpentLimit",
+    "Surroundings",
+    "Through",
     "ToolCallMiddleware",
     "ToolCallRequest",
     "ToolReturn",
     "ToolTable",
     "Turn",
+    "amended",
     "as_middleware",
+    "author_error",
+    "broken",
     "calls_of",
+    "failed",
     "gate",
     "let_out",
     "log_fault",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from surehand.calls.call import Call
 from surehand.calls.results import READER_NAME, Keep, Rendered, render_value
@@ -72,11 +72,19 @@ def answer(call: Call) -> Call:
         cast("Content", rendered.content),  # a list is invariant: list[dict] is no list[str | dict]
         tool_call_id=call.id,
         name=call.name,
-        status=call.value.status if is_a(call.value, ToolMessage) else outcome.status,
+        status=_status_of(call, outcome),
         artifact=rendered.artifact,
         outcome=outcome if outcome.error is None else replace(outcome, error=None),
     )
     return call._replace(message=message, outcome=outcome)
+
+
+def _status_of(call: Call, outcome: Outcome) -> Literal["success", "error"]:
+    """As the tool's own message says, where it returned one or put one into a command."""
+    own: Any = call.value
+    if is_command(own):
+        own = None if outcome.kind is not None else _own_answer(call, own.update)[0]
+    return own.status if is_a(own, ToolMessage) else outcome.status
 
 
 def _rendered(call: Call, value: Any, show: _Show) -> Rendered:

@@ -30,7 +30,7 @@ from surehand.policy import UNSET, Limits, NoProgress, RateLimit, ToolOptions, U
 from surehand.shapes import is_object
 from surehand.stores import Reads
 
-__all__ = ["Approve", "Call", "CallGuard", "Host", "Turn", "timeout_of"]
+__all__ = ["Approve", "Call", "CallGuard", "Host", "Surroundings", "Through", "Turn", "timeout_of"]
 
 Approve = Callable[[str, Mapping[str, Any]], bool | str | Awaitable[bool | str]]
 """Asked with a tool's name and its typed arguments: True runs the call, False or a text (the reason) denies it."""
@@ -129,6 +129,8 @@ class Turn:
     """What middlewares keep for the length of the turn."""
     held: dict[int, list[GiveBack]] = field(default_factory=dict[int, "list[GiveBack]"])
     """What calls keep from others while they run, by position: how it is given back."""
+    surroundings: Surroundings | None = None
+    """What stands around the calls in a graph that is not ours; None in ours, and outside of any."""
     reads: dict[int, Reads] = field(default_factory=dict[int, Reads])
     """What calls have read from the store, by position: secrets among it stay out of the words about a failure."""
 
@@ -217,6 +219,39 @@ class CallGuard(Protocol):
 
     def after(self, call: Call) -> Call:
         """The call with its answer, and what is to be said about it."""
+        ...
+
+
+Through = Callable[["Call"], Awaitable["Call"]]
+"""Brings a call from its start to its answer, or to what it asks."""
+
+
+class Surroundings(Protocol):
+    """What a graph that is not ours has around the calls of one of its turns.
+
+    It speaks of questions, commands and wrappers in words of its own, which are made into ours here, so that no step of
+    the pipeline knows them.
+    """
+
+    @property
+    def needs_loop(self) -> bool:
+        """Whether a call can only go through it where there is an event loop."""
+        ...
+
+    async def around(self, call: Call, through: Through) -> Call:
+        """The call at its end, after it went through, as often as is asked for; it is not resolved yet."""
+        ...
+
+    def asked(self, call: Call, error: BaseException) -> Interrupted | None:
+        """The question that an exception of a body stands for; None where it is a failure."""
+        ...
+
+    def received(self, call: Call, value: Any) -> Any:
+        """What a body returned, in our own words.
+
+        Raises:
+            Exception: It cannot be the answer of the call; that is the tool's failure.
+        """
         ...
 
 

@@ -58,6 +58,7 @@ __all__ = [
     "prepare",
     "run_call",
     "skip",
+    "whole",
 ]
 
 Step = Callable[[Call], Call]
@@ -218,16 +219,19 @@ def recheck(call: Call) -> Call:
     return call if call.outcome is not None else validate(call)
 
 
+async def whole(call: Call) -> Call:
+    """The call from its start to its answer, or to what it asks."""
+    call = begin(call)
+    return call if call.message is not None else await finish(call)
+
+
 async def run_call(call: Call) -> Call:
     """The call from its start to its answer.
 
     Raises:
         Interrupted: It asks.
     """
-    call = begin(call)
-    if call.message is not None:
-        return call
-    ended = await finish(call)
+    ended = await whole(call)
     if ended.asks is not None:
         raise ended.asks
     return ended

@@ -15,7 +15,7 @@ cancellation, and one such body would hold the answers of the whole turn.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -25,7 +25,7 @@ from surehand.calls.call import Call, Turn
 from surehand.calls.failures import let_out, may_run_again
 from surehand.calls.history import NOT_REACHED
 from surehand.calls.journal import CallJournal
-from surehand.calls.pipeline import begin, ended_as, ended_late, finish, run_call, skip
+from surehand.calls.pipeline import begin, ended_as, ended_late, finish, run_call, skip, whole
 from surehand.calls.turn_output import fit
 from surehand.concurrency import SYSTEM_CLOCK, Timer, has_running_loop, run_sync, run_without_loop
 from surehand.control import Command
@@ -57,6 +57,8 @@ class Answers:
     """One per call, in call order."""
     commands: tuple[Command, ...] = ()
     """What tools ask of the graph, in call order."""
+    calls: tuple[Call, ...] = ()
+    """The calls as they ended, in call order."""
 
 
 def run_turn_sync(calls: Sequence[Call]) -> Answers:
@@ -80,8 +82,9 @@ def run_alone_sync(call: Call) -> Call:
 
 def _needs_no_loop(call: Call) -> bool:
     host = call.turn.host
+    around = call.turn.surroundings is not None and call.turn.surroundings.needs_loop
     waits = host.approve is not None or _waits(call.turn.journal) or any(m.needs_loop for m in host.middleware)
-    if waits or host.clock is not SYSTEM_CLOCK or has_running_loop():
+    if waits or around or host.clock is not SYSTEM_CLOCK or has_running_loop():
         return False
     tool = host.table.find(call.name)
     return tool is None or not tool.needs_loop
@@ -153,6 +156,7 @@ async def run_turn(calls: Sequence[Call]) -> Answers:
     return Answers(
         messages=[call.message for call in answered if call.message is not None],
         commands=tuple(call.command for call in answered if call.command is not None),
+        calls=tuple(answered),
     )
 
 
@@ -244,20 +248,26 @@ class _Floor:
 
     async def _take_up(self, call: Call) -> None:
         self._ended[call.position] = call  # whatever happens, it has begun
-        self._ended[call.position] = call = begin(call)
-        if call.message is not None:
-            return
+        if self._turn.surroundings is None:
+            self._ended[call.position] = call = begin(call)
+            if call.message is not None:
+                return
         if self._turn.is_inline:
-            self._ended[call.position] = await finish(call)
+            self._ended[call.position] = await self._completed(call)
         else:
             self._tasks[call.position] = None
             task = asyncio.get_running_loop().create_task(self._finish(call))
             if call.position in self._tasks:  # a loop may start its tasks at once, and this one may have ended
                 self._tasks[call.position] = task
 
+    def _completed(self, call: Call) -> Awaitable[Call]:
+        """The call at its end, to be awaited."""
+        surroundings = self._turn.surroundings
+        return finish(call) if surroundings is None else surroundings.around(call, whole)
+
     async def _finish(self, call: Call) -> None:
         try:
-            ended = await finish(call)
+            ended = await self._completed(call)
         except asyncio.CancelledError:
             # Nobody cancels these tasks before the turn is closing: a tool has cancelled the task it runs in.
             if not self._is_closing and call.position in self._tasks:
@@ -370,7 +380,8 @@ class _Floor:
             named: ToolCall = {"id": call.id, "name": call.name, "args": call.raw, "type": "tool_call"}
             return call._replace(message=close_call(named, kind=FailureKind.CANCELLED, text=_NOT_BEGUN))
         if done.message is None:
-            text = _ASKED if done.asks is not None else _CANCELLED if done.tool is not None else _NOT_BEGUN
+            may_have_begun = done.tool is not None or self._turn.surroundings is not None
+            text = _ASKED if done.asks is not None else _CANCELLED if may_have_begun else _NOT_BEGUN
             done = self._ended[call.position] = ended_as(done, FailureKind.CANCELLED, text)
         return done
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, cast
+from typing import Any, ClassVar, Literal, cast
 
 from typing_extensions import Unpack
 
@@ -119,6 +119,9 @@ class ToolNode:
         # {"messages": [ToolMessage(content='5', name='add', tool_call_id='1')]}
     """
 
+    _may_be_empty: ClassVar[bool] = False
+    """Whether there may be no tool: what is around the calls may bring its own."""
+
     def __init__(
         self,
         tools: Iterable[Any] | ToolSetFunction,
@@ -167,8 +170,10 @@ class ToolNode:
             defaults=tool_options({**options, "handle_tool_errors": handle_tool_errors}, beside=_own_keywords()),
             overrides=overriding(overrides),
             own=() if self._reader is None else (self._reader,),
+            may_be_empty=self._may_be_empty,
         )
         fixed = self._sets.fixed or self._sets.none
+        self._listed_tools = fixed.tools
         self.tools_by_name: dict[str, BaseTool] = {tool.spec.name: tool for tool in fixed.tools}
         self._host = Host(
             table=fixed.table,
@@ -213,7 +218,7 @@ class ToolNode:
         """Execute the calls; see ``ainvoke``."""
         visit = self._visit(input, config, context)
         tools = self._known_tools(visit) or self._sets.now(visit.request)
-        return _answered(visit.conversation, run_turn_sync(self._calls(visit, tools)))
+        return self._answered(visit, run_turn_sync(self._calls(visit, tools)))
 
     async def ainvoke(self, input: Any, config: RunConfig | None = None, *, context: Any = None) -> Any:
         """Execute those calls of the newest AI message that no later tool message answers.
@@ -235,7 +240,7 @@ class ToolNode:
         """
         visit = self._visit(input, config, context)
         tools = self._known_tools(visit) or await self._sets.anow(visit.request)
-        return _answered(visit.conversation, await run_turn(self._calls(visit, tools)))
+        return self._answered(visit, await run_turn(self._calls(visit, tools)))
 
     def offered(self, state: Any, config: RunConfig | None = None, context: Any = None) -> list[BaseTool]:
         """What to offer to a model for its next turn; see ``aoffered``."""
@@ -268,7 +273,7 @@ class ToolNode:
         """All tools, where none can be used up or hidden and there is no result to be read on; else None."""
         shelf, given = self._host.shelf, cast("RunConfig", mapping("config", config))
         is_reading = shelf is not None and shelf.holds(thread_of(given))
-        return None if self._may_leave_out or is_reading else list(self.tools_by_name.values())
+        return None if self._may_leave_out or is_reading else list(self._listed_tools)
 
     def _visit(self, state: Any, config: RunConfig | None, context: Any) -> Visit:
         return Visit.of(state, key=self.messages_key, config=config, context=context, store=self._store)
@@ -364,6 +369,11 @@ class ToolNode:
         turn.journal, turn.retries_failures = journal, visit.retries_failures
         turn.place = "" if turn.message.id else visit.place  # a message with an id is told by that
 
+    def _answered(self, visit: Visit, answers: Answers) -> Any:
+        update = visit.conversation.update(answers.messages)
+        # The messages go first: a command that moves the graph on must not leave its own call without an answer.
+        return [Command(update=update), *answers.commands] if answers.commands else update
+
     def __repr__(self) -> str:
         return f"ToolNode({'computed' if self._sets.fixed is None else ', '.join(self.tools_by_name)})"
 
@@ -380,12 +390,6 @@ def _guard(host: Host, table: ToolTable, history: History, runtime: Runtime | No
         clock=host.clock,
         started=host.clock.now() if runtime is None else runtime.began(host.clock.now),
     )
-
-
-def _answered(conversation: Conversation, answers: Answers) -> Any:
-    update = conversation.update(answers.messages)
-    # The messages go first: a command that moves the graph on must not leave its own call without an answer.
-    return [Command(update=update), *answers.commands] if answers.commands else update
 
 
 def _own_keywords() -> Iterable[str]:

@@ -62,6 +62,7 @@ class ToolSets:
         defaults: The node's options for tools that do not set them.
         overrides: Options per tool name; of a computed set, those that fit.
         own: The node's own tools, such as the reader of its shelf.
+        may_be_empty: Whether a list without any tool is one.
 
     Raises:
         OptionError: There is no tool, an override names none, or the function cannot be called with a request.
@@ -75,6 +76,7 @@ class ToolSets:
         defaults: ToolOptions,
         overrides: Mapping[str, ToolOptions],
         own: Sequence[BaseTool] = (),
+        may_be_empty: bool = False,
     ) -> None:
         self._defaults = defaults
         self._overrides = overrides
@@ -87,7 +89,7 @@ class ToolSets:
         if _is_function(given):
             self._function = cast("ToolSetFunction", given)
         else:
-            self.fixed = self._fixed(cast("Iterable[Any]", given))
+            self.fixed = self._fixed(cast("Iterable[Any]", given), may_be_empty=may_be_empty)
 
     @property
     def none(self) -> ToolSet:
@@ -132,9 +134,9 @@ class ToolSets:
         given = function(shown) if is_async_callable(function) else await run_in_thread(lambda: function(shown))
         return self.of(await _awaited(given))
 
-    def _fixed(self, given: Iterable[Any]) -> ToolSet:
+    def _fixed(self, given: Iterable[Any], *, may_be_empty: bool) -> ToolSet:
         tools = tuple(as_tools(given))
-        if not tools:
+        if not tools and not may_be_empty:
             raise OptionError(option="tools", value=given, expected="at least one tool")
         return self._set_of(tools, self._overrides)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from surehand.errors import OptionError, ToolDefinitionError, shown
+from surehand.foreign import as_own_tool, is_langchain
 from surehand.shapes import is_object
 from surehand.tools.base import BaseTool
 from surehand.tools.function import Tool
@@ -37,6 +38,9 @@ def _as_tool(item: Any) -> BaseTool:
     if isinstance(item, type):
         doc = inspect.cleandoc(item.__doc__ or "")
         return Tool.from_function(_echo, name=item.__name__, description=doc, args_schema=item)
+    if is_langchain(item, "langchain_core.tools."):
+        found: BaseTool = as_own_tool(item)
+        return found
     if is_object(item):
         return _declared(item)
     if callable(item):

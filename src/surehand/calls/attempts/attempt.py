@@ -194,6 +194,8 @@ class _Stay:
         try:
             with in_body(self.call):
                 value = await run_body(self.call, self.number, signs, partial(self._lose, signs))
+            if (surroundings := self.call.turn.surroundings) is not None:
+                value = surroundings.received(self.call, value)
         except (ToolDefinitionError, InterruptError) as error:
             return _not_wired(self.call, error)
         except OutOfTime as late:
@@ -205,13 +207,20 @@ class _Stay:
         except BaseException as error:  # the tool's own code ends here, also by SystemExit or a panic
             if gets_through(error):
                 raise
-            if (asked := interrupted_in(error)) is not None and not self.is_lost:
+            if (asked := self._asked_by(error)) is not None and not self.is_lost:
                 raise asked from None
             if isinstance(error, ApprovalRequired) and self.call.is_approved:
                 return _insatiable(self.call, error)
             failure = with_partial_output(self.call, classify(self.call, error), signs.items)
             return self._unless_lost(_Ended(failure=failure), error=error)
         return self._unless_lost(_accepted(self.call, value))
+
+    def _asked_by(self, error: BaseException) -> Interrupted | None:
+        """The questions that an exception stands for; None where something failed."""
+        surroundings = self.call.turn.surroundings
+        if (asked := interrupted_in(error)) is not None or surroundings is None:
+            return asked
+        return surroundings.asked(self.call, error)
 
     def _lose(self, signs: Signs, late: OutOfTime) -> None:
         """Answer the call though its body goes on: it was cancelled, and swallowed it."""

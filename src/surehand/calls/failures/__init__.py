@@ -1,5 +1,6 @@
 """How a call that fails comes to its outcome, and what the model is told of it."""
 
+from surehand.calls.failures.causes import author_error
 from surehand.calls.failures.endings import (
     classify,
     failed,
@@ -16,6 +17,7 @@ from surehand.calls.failures.rules import GOVERNED, attempt_words
 __all__ = [
     "GOVERNED",
     "attempt_words",
+    "author_error",
     "classify",
     "failed",
     "governed",

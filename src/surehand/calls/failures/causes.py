@@ -22,7 +22,7 @@ from surehand.outcomes import FailureKind
 from surehand.policy import DEFAULT_MAX_OUTPUT
 from surehand.shapes import leaf_errors
 
-__all__ = ["causes_of", "has_author_words", "kind_of", "own_words", "words_of"]
+__all__ = ["author_error", "causes_of", "has_author_words", "kind_of", "own_words", "words_of"]
 
 _SILENT: Final = "The tool failed without saying why."
 _EXPIRED: Final = "The tool asked a human a question, and nobody answered in time. Ask again if it still matters."
@@ -38,6 +38,15 @@ _KINDS: Final[tuple[tuple[type[BaseException], FailureKind], ...]] = (
     (TimeoutError, FailureKind.TIMEOUT),
 )
 """The first class that fits decides."""
+
+
+_foreign: set[type[BaseException]] = set()
+"""Other packages' exceptions that a tool's author words for the model, as ours is."""
+
+
+def author_error(kind: type[BaseException]) -> None:
+    """Have exceptions of another package's class told word for word, as a ``ToolException`` is."""
+    _foreign.add(kind)
 
 
 def causes_of(error: BaseException) -> list[BaseException]:
@@ -59,12 +68,18 @@ def kind_of(causes: Sequence[BaseException]) -> FailureKind:
 
 
 def _kind_of_one(error: BaseException) -> FailureKind:
+    if _is_foreign(error):
+        return FailureKind.TOOL_ERROR
     return next((kind for cls, kind in _KINDS if isinstance(error, cls)), FailureKind.EXCEPTION)
+
+
+def _is_foreign(error: BaseException) -> bool:
+    return bool(_foreign) and isinstance(error, tuple(_foreign))
 
 
 def has_author_words(error: BaseException) -> bool:
     """Whether the exception's text was written for the model."""
-    return isinstance(error, ToolException | ApprovalRequired)
+    return isinstance(error, ToolException | ApprovalRequired) or _is_foreign(error)
 
 
 def words_of(error: BaseException, redactor: Redactor) -> str:

@@ -1,0 +1,127 @@
+"""What this process remembers of turns that are not over, so that no finished call is run again.
+
+LangGraph runs a node anew from its first line when one of its tools has asked or failed. What the others came to is
+nowhere in the graph yet: a node's updates are kept when it returns. Until then they are remembered here, beside the
+checkpointer that keeps the thread, for every node that works on it: a server may build its graph anew for each request.
+Another process knows nothing of it and runs them again.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from threading import Lock
+from typing import Any, ClassVar, Final
+from weakref import WeakKeyDictionary
+
+from surehand.calls import CallKey, Recalled
+from surehand.calls.journal import now, state_of
+from surehand.control import Command
+from surehand.messages import ToolMessage
+
+__all__ = ["TurnJournal", "journal_beside"]
+
+_MOST_TURNS: Final = 10_000
+"""How many turns are remembered that began and did not end; the one that was touched longest ago goes first."""
+
+
+class TurnJournal:
+    """Calls by the turn they belong to; a turn is forgotten when it is over."""
+
+    never_waits: ClassVar = True
+
+    def __init__(self) -> None:
+        self._turns: OrderedDict[tuple[str, str], dict[CallKey, Recalled]] = OrderedDict()
+        self._over: set[CallKey] = set()
+        """Calls of nodes that returned, and may be run once more by a retry that what follows them asked for."""
+        self._lock = Lock()
+
+    async def recall(self, key: CallKey) -> Recalled | None:
+        """What is known of the call; None where it has not begun."""
+        with self._lock:
+            return self._turns.get(_turn_of(key), {}).get(key)
+
+    async def begin(self, key: CallKey, after: int | None) -> bool:
+        """Record that the call's body is about to start; False where the newest entry is not ``after``."""
+        with self._lock:
+            known = self._turns.get(_turn_of(key), {}).get(key)
+            if (None if known is None else known.version) != after:
+                return False
+            self._put(key, Recalled(state="running", version=(after or 0) + 1, begun_at=now()))
+            return True
+
+    async def finish(
+        self, key: CallKey, answer: ToolMessage, command: Command | None = None, *, was_raised: bool = False
+    ) -> None:
+        """Record what the call came to; what went up as an exception is to be run again."""
+        if was_raised:
+            self.forget(key)
+        else:
+            self._go_on(key, state=state_of(answer), answer=answer, command=command)
+
+    async def wait(self, key: CallKey, asked: Sequence[str] = ()) -> None:
+        """Record that the call has asked, and did nothing yet."""
+        self._go_on(key, state="waiting", asked=tuple(asked))
+
+    def forget(self, key: CallKey) -> None:
+        """Have the call be run again."""
+        with self._lock:
+            self._drop(key)
+
+    def end(self, keys: Collection[CallKey]) -> None:
+        """Say that the node has returned what these calls came to."""
+        with self._lock:
+            self._over |= {key for key in keys if key in self._turns.get(_turn_of(key), {})}
+
+    def open(self, thread_id: str, message_id: str, *, is_retry: bool) -> None:
+        """Say that a node takes up a turn: what was over before is to be run again, unless the node is retried."""
+        with self._lock:
+            over = [key for key in self._turns.get((thread_id, message_id), {}) if key in self._over]
+            self._over.difference_update(over)
+            for key in () if is_retry else over:
+                self._drop(key)
+
+    def _go_on(self, key: CallKey, **changes: Any) -> None:
+        with self._lock:
+            known = self._turns.get(_turn_of(key), {}).get(key)
+            if known is not None:
+                self._put(key, replace(known, version=known.version + 1, **changes))
+
+    def _put(self, key: CallKey, entry: Recalled) -> None:
+        turn = _turn_of(key)
+        self._turns.setdefault(turn, {})[key] = entry
+        self._turns.move_to_end(turn)
+        while len(self._turns) > _MOST_TURNS:
+            _, dropped = self._turns.popitem(last=False)
+            self._over.difference_update(dropped)
+
+    def _drop(self, key: CallKey) -> None:
+        calls = self._turns.get(_turn_of(key), {})
+        calls.pop(key, None)
+        if not calls:
+            self._turns.pop(_turn_of(key), None)
+
+
+def _turn_of(key: CallKey) -> tuple[str, str]:
+    return key.thread_id, key.message_id
+
+
+_journals: WeakKeyDictionary[Any, TurnJournal] = WeakKeyDictionary()
+_lock = Lock()
+
+
+def journal_beside(checkpointer: Any, own: TurnJournal) -> TurnJournal:
+    """The journal of all threads that a checkpointer keeps.
+
+    Args:
+        checkpointer: LangGraph's; None where nothing is kept.
+        own: The node's own journal, where there is no checkpointer, or none that anything can be kept beside.
+    """
+    if checkpointer is None or isinstance(checkpointer, bool):
+        return own
+    try:
+        with _lock:
+            return _journals.setdefault(checkpointer, TurnJournal())
+    except TypeError:  # its class has slots, or says that its objects are equal
+        return own
