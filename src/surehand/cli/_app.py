@@ -18,6 +18,7 @@ from surehand.cli._log import developer_log
 from surehand.cli._modules import load_one_tool, load_tools
 from surehand.cli._scenes import QUESTION
 from surehand.cli._screen import Screen, print_json
+from surehand.cli._serve import serve
 
 __all__ = ["app"]
 
@@ -134,6 +135,21 @@ def tools(
             print_json(exported(found, schema), indent=2)
         else:
             show_tools(found, Screen())
+
+
+@app.command()
+def serve_mcp(
+    module: Tools,
+    *,
+    http: Annotated[
+        str | None, typer.Option("--http", metavar="HOST:PORT", help="Serve HTTP on this machine, under /mcp.")
+    ] = None,
+    name: Annotated[str | None, typer.Option("--name", help="What the server calls itself.")] = None,
+    log: Log = False,
+) -> None:
+    """Serve the tools of a module to MCP clients, over standard input and output."""
+    with one_line_errors(), developer_log(is_shown=log):
+        serve(module, name=name, http=http)
 
 
 @app.command()

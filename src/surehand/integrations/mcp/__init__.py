@@ -6,6 +6,7 @@ started.
 
 from surehand.integrations.mcp.options import McpOptions
 from surehand.integrations.mcp.servers import McpServer
+from surehand.integrations.mcp.serving import aserve_mcp, serve_mcp
 from surehand.integrations.mcp.several import McpServers
 
-__all__ = ["McpOptions", "McpServer", "McpServers"]
+__all__ = ["McpOptions", "McpServer", "McpServers", "aserve_mcp", "serve_mcp"]

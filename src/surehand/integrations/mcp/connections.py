@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
+from contextvars import Context
 from typing import Any, Final
 
 from mcp import MCPError
@@ -30,7 +31,9 @@ _LONGEST_PAUSE: Final = 30.0
 _PATIENCE: Final = 2.0
 """How long a call waits for a server that is left alone, before it is told so."""
 _MAX_WORDS: Final = 2_000
-_NOT_RUN: Final = frozenset({INVALID_REQUEST, PARSE_ERROR})
+_NOT_RUN: Final = frozenset({INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR})
+_PASSING: Final = frozenset({429, 502, 503, 504})
+"""HTTP statuses after which the same request may succeed."""
 
 
 class Connection:
@@ -43,6 +46,8 @@ class Connection:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._session: Session | None = None
+        self._sessions: set[Session] = set()
+        """Those that have not ended, of which the newest is used."""
         self._closing = asyncio.Event()
         self._listing = asyncio.Lock()
         self._tasks = asyncio.TaskGroup()
@@ -62,8 +67,8 @@ class Connection:
         async with self._tasks:
             self._began.set()
             await self._closing.wait()
-            if self._session is not None:
-                self._session.end()
+            for session in self._sessions:
+                session.end()
 
     async def close(self) -> None:
         """Have it end."""
@@ -82,7 +87,7 @@ class Connection:
             except MCPError as error:
                 if not session.is_over and error.code != CONNECTION_CLOSED:
                     raise self._refusal(error) from error
-                session.end()
+                session.retire()
         raise self._unsteady()
 
     async def _renewed(self, session: Session) -> list[Mapping[str, Any]]:
@@ -105,25 +110,18 @@ class Connection:
             ConnectionError: The connection was lost, and nobody knows whether it happened.
         """
         for _ in range(2):
-            session, exchange = await self._ready(), Exchange()
+            session, exchange = await self._ready(), Exchange(is_call=True)
             try:
                 return await session.call(name, arguments, progress, exchange)
             except MCPError as error:
-                if not self._is_lost(error, session, exchange):
-                    raise await self._told(error, name) from error
+                if not _is_lost(error, session, exchange):
+                    raise await self._told(error, name, exchange) from error
                 if exchange.is_out and not exchange.is_refused:
                     raise ConnectionError(
                         f"The connection to the tool server {self._settings.name!r} was lost before it answered"
                     ) from error
-                session.end()
+                session.retire()
         raise self._unsteady()
-
-    @staticmethod
-    def _is_lost(error: MCPError, session: Session, exchange: Exchange) -> bool:
-        if exchange.is_refused:
-            return True
-        # Servers use the same code for errors of their own.
-        return error.code == CONNECTION_CLOSED and not (exchange.is_answered and session.is_direct)
 
     async def _ready(self) -> Session:
         """A session that can be used: the one there is, or a new one, the same for everybody.
@@ -152,7 +150,10 @@ class Connection:
     def _begin(self) -> Session:
         self.is_stale = True
         session = Session(self._settings, self._changed)
-        self._tasks.create_task(session.keep())
+        self._sessions.add(session)
+        # In a context of its own: it outlives the call that needs it first, and belongs to none.
+        keeping = self._tasks.create_task(session.keep(), context=Context())
+        keeping.add_done_callback(lambda _: self._sessions.discard(session))
         return session
 
     def _changed(self) -> None:
@@ -188,10 +189,10 @@ class Connection:
             retryable=True,
         )
 
-    async def _told(self, error: MCPError, name: str) -> Exception:
+    async def _told(self, error: MCPError, name: str, exchange: Exchange) -> Exception:
         """What an error of the protocol means, in words to act on."""
         if error.code not in (INVALID_PARAMS, METHOD_NOT_FOUND):
-            return self._refusal(error)
+            return self._refusal(error, exchange.status)
         self.is_stale = True
         if name not in {entry["name"] for entry in await self.declared()}:
             return ToolServerError(
@@ -205,10 +206,20 @@ class Connection:
             )
         return self._refusal(error)
 
-    def _refusal(self, error: MCPError) -> ToolServerError:
-        is_safe = error.code in _NOT_RUN or error.code == METHOD_NOT_FOUND
+    def _refusal(self, error: MCPError, status: int | None = None) -> ToolServerError:
+        is_safe = error.code in _NOT_RUN
+        named = f"the error {error.code}" if status is None else f"the HTTP status {status}"
         return ToolServerError(
             server=self._settings.name,
-            problem=f"answered with the error {error.code}: {clipped(error.message, _MAX_WORDS)}".rstrip(". "),
+            problem=f"answered with {named}: {clipped(error.message, _MAX_WORDS)}".rstrip(". "),
             remedy="Nothing was executed." if is_safe else "It may have happened in part.",
+            retryable=status in _PASSING,
         )
+
+
+def _is_lost(error: MCPError, session: Session, exchange: Exchange) -> bool:
+    """Whether the connection was lost, rather than the request answered with an error."""
+    if exchange.is_refused or exchange.is_lost:
+        return True
+    # Servers use the same code for errors of their own.
+    return error.code == CONNECTION_CLOSED and not (exchange.is_answered and session.is_direct)

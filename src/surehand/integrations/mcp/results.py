@@ -6,6 +6,7 @@ is shown as the JSON that it is, so that a call that was carried out never ends 
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 from collections.abc import Mapping
@@ -100,12 +101,21 @@ def _resource(resource: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(resource.get("blob"), str):
         return _text(_json(resource))
     family = kind.partition("/")[0] if isinstance(kind, str) else ""
+    if family == "text" and (text := _decoded(resource["blob"])) is not None:
+        return _text(f"[{uri}]\n{text}")
     if family in ("image", "audio"):
         return _media(family, resource["blob"], kind)
     if kind == "application/pdf":
         return _media("file", resource["blob"], kind)
     named = f", {kind}" if isinstance(kind, str) else ""
     return _text(f"[{uri}{named}: {len(resource['blob']) * 3 // 4} bytes, which cannot be shown]")
+
+
+def _decoded(blob: str) -> str | None:
+    try:
+        return base64.b64decode(blob, validate=True).decode()
+    except ValueError:
+        return None
 
 
 def _link(item: Mapping[str, Any]) -> str:

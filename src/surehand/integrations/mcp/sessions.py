@@ -47,7 +47,8 @@ Callbacks: TypeAlias = Mapping[str, Callable[..., Awaitable[Any]]]
 class Progress(Protocol):
     """Told how far a call is."""
 
-    async def __call__(self, progress: float, total: float | None, message: str | None) -> None: ...
+    async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
+        """As the protocol's notification has it; None where the server does not say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +81,9 @@ class Session:
         self._client: Client | None = None
         self.problem = ""
         """Why it could not be started, as a clause; empty where it could."""
+        self._calls = 0
+        """How many are under way."""
+        self._is_retired = False
         self._first: list[Mapping[str, Any]] = []
         self._began = time.monotonic()
         self.lasted: float | None = None
@@ -87,8 +91,8 @@ class Session:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing can be sent any more."""
-        return self._ending.is_set()
+        """Whether nothing is to be sent any more."""
+        return self._is_retired or self._ending.is_set()
 
     @property
     def is_direct(self) -> bool:
@@ -100,6 +104,12 @@ class Session:
         if self.lasted is None:
             self.lasted = time.monotonic() - self._began
         self._ending.set()
+
+    def retire(self) -> None:
+        """Take no more calls, and end when those that are under way have ended."""
+        self._is_retired = True
+        if not self._calls:
+            self.end()
 
     def taken(self) -> list[Mapping[str, Any]]:
         """The tools as the server declared them when it was ready; once, and nothing where they have changed since."""
@@ -145,7 +155,7 @@ class Session:
             )
             self._client = client
             self._first = await self.listed()
-            if self._ending.is_set():  # it died between its last answer and now
+            if self.is_over:  # it died between its last answer and now
                 raise ConnectionError
             limit.reschedule(None)
             self._settled.set()
@@ -191,8 +201,11 @@ class Session:
         cursor: str | None = None
         for _ in range(_MAX_PAGES):
             exchange = Exchange()
-            exchange_now.set(exchange)
-            page = await self._connected.list_tools(cursor=cursor)
+            token = exchange_now.set(exchange)
+            try:
+                page = await self._connected.list_tools(cursor=cursor)
+            finally:
+                exchange_now.reset(token)
             declared = items_of(exchange.result.get("tools"))
             entries += [entry for entry in declared if is_object(entry) and isinstance(entry.get("name"), str)]
             if len(entries) < len(declared):
@@ -211,8 +224,15 @@ class Session:
         Raises:
             MCPError: The server refused the request, or the connection was lost; the exchange knows more.
         """
-        exchange_now.set(exchange)
-        await self._connected.call_tool(name, arguments, progress_callback=progress)
+        self._calls += 1
+        token = exchange_now.set(exchange)
+        try:
+            await self._connected.call_tool(name, arguments, progress_callback=progress)
+        finally:
+            exchange_now.reset(token)
+            self._calls -= 1
+            if self._is_retired and not self._calls:
+                self.end()
         return exchange.result
 
     @property

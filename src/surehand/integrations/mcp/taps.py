@@ -30,6 +30,7 @@ logger = logging.getLogger("surehand.mcp")
 
 _NO_SUCH_SESSION: Final = 404
 _BAD_REQUEST: Final = 400
+_BAD_GATEWAY: Final = 502
 _SESSION_HEADER: Final = "mcp-session-id"
 _MAX_TOLD: Final = 3
 """How often a session's developer is told of the same fault."""
@@ -42,12 +43,18 @@ _Item: TypeAlias = SessionMessage | Exception
 class Exchange:
     """One request to a server, and what is known of its way."""
 
+    is_call: bool = False
+    """Whether it is a call, whose failure must not be that of its neighbours."""
     is_out: bool = False
     """Whether the server may have it."""
     is_refused: bool = False
     """Whether the server does not know the session, and so did not look at it."""
+    is_lost: bool = False
+    """Whether its own connection to the server was lost."""
     is_answered: bool = False
     """Whether the server has sent an answer."""
+    status: int | None = None
+    """Of an HTTP answer that is an error; None for none."""
     result: dict[str, Any] = field(default_factory=dict[str, Any])
     """The result as it came."""
 
@@ -187,16 +194,22 @@ class HearingClient(httpx2.AsyncClient):
     tap: Tap
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """Send the request; an exchange that it belongs to learns of its fate."""
+        """Send the request; an exchange that it belongs to learns of its fate.
+
+        A call whose connection is lost gets an answer made up here: the exception would end the whole session, and
+        with it the calls beside it.
+        """
         exchange = exchange_now.get() or Exchange()
         was_out, exchange.is_out = exchange.is_out, True
         try:
             response = await super().send(request, **options)
-        except _UNSENT:
-            exchange.is_out = was_out
-            raise
+        except httpx2.TransportError as error:
+            exchange.is_out, exchange.is_lost = was_out or not isinstance(error, _UNSENT), True
+            if not exchange.is_call:
+                raise
+            return httpx2.Response(_BAD_GATEWAY, request=request)
         if response.is_error:
-            self.tap.status = response.status_code
+            self.tap.status = exchange.status = response.status_code
             exchange.is_refused = await _is_about_session(request, response)
         return response
 

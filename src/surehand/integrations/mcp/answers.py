@@ -1,0 +1,61 @@
+"""A tool message as the result of ``tools/call``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from mcp.types import AudioContent, CallToolResult, ContentBlock, ImageContent, TextContent
+
+from surehand.dialects.blocks import answer_text
+from surehand.messages import ToolMessage
+from surehand.shapes import is_object, mapping_of
+
+__all__ = ["answered"]
+
+_KINDS: Final = {"image": "image/png", "audio": "audio/wav", "input_image": "image/png", "input_audio": "audio/wav"}
+"""Block types that hold bytes, and the type of bytes that do not say theirs."""
+
+
+def answered(message: ToolMessage) -> CallToolResult:
+    """The result that a client is given."""
+    content = message.content
+    blocks: list[ContentBlock] = [_text(content)] if isinstance(content, str) else [_block(item) for item in content]
+    return CallToolResult(content=blocks, is_error=message.status == "error")
+
+
+def _block(item: Any) -> ContentBlock:
+    if not is_object(item):
+        return _text(str(item))
+    return _media(item) or _text(answer_text(item))
+
+
+def _media(block: Mapping[str, Any]) -> ContentBlock | None:
+    """The block with its bytes; None where it holds none."""
+    kind = str(block.get("type"))
+    if kind == "image_url":
+        return _of_url(mapping_of(block.get("image_url")).get("url"))
+    if kind not in _KINDS:
+        return None
+    source = mapping_of(block.get("source")) or mapping_of(block.get("input_audio")) or block
+    data = next((source[key] for key in ("base64", "data") if isinstance(source.get(key), str)), None)
+    if data is None:
+        return _of_url(block.get("image_url"))
+    named = next((source[key] for key in ("mime_type", "media_type", "mimeType") if key in source), _KINDS[kind])
+    return _bytes(str(named), data)
+
+
+def _of_url(url: object) -> ContentBlock | None:
+    head, comma, data = str(url).partition(",")
+    is_inline = head.startswith("data:") and head.endswith(";base64") and comma
+    return _bytes(head.removeprefix("data:").removesuffix(";base64"), data) if is_inline else None
+
+
+def _bytes(kind: str, data: str) -> ContentBlock:
+    if kind.startswith("audio/"):
+        return AudioContent(data=data, mime_type=kind)
+    return ImageContent(data=data, mime_type=kind)
+
+
+def _text(text: str) -> TextContent:
+    return TextContent(text=text)

@@ -1,0 +1,227 @@
+"""Our tools behind the SDK's server: a list of declarations, and calls that go through a node.
+
+A call runs in a task of its own, and not in the SDK's handler. The SDK's cancellation is one of levels: whatever a
+cancelled handler awaits is cancelled again, also what a tool does to clean up. The task is cancelled once, as asyncio's
+own programs expect.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import importlib.metadata
+import itertools
+import logging
+import signal
+import threading
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+from mcp import MCPError
+from mcp.server import NotificationOptions, Server, ServerRequestContext
+from mcp.server.stdio import stdio_server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
+from mcp.types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    InputRequiredResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+    Tool,
+)
+
+from surehand.calls.journal import digest_of
+from surehand.events import CallProgressed, Event, Listener
+from surehand.integrations.mcp.answers import answered
+from surehand.integrations.mcp.pipes import InputLines
+from surehand.integrations.mcp.requests import Request, approve, request_now
+from surehand.messages import AIMessage, ToolMessage
+from surehand.nodes import ToolNode, ToolSetFunction
+from surehand.policy import text
+from surehand.tools import BaseTool
+from surehand.tools.export import export_names, to_mcp
+from surehand.wording import did_you_mean, one_line
+
+__all__ = ["Service"]
+
+logger = logging.getLogger("surehand.mcp")
+
+_GRACE_SECONDS: Final = 5
+_PATH: Final = "/mcp"
+_BROKEN: Final = "The call could not be answered because of a fault in the application. Do not retry."
+
+
+class Service:
+    """Tools that clients can list and call.
+
+    Args:
+        tools: As on ``ToolNode``.
+        name: What the server calls itself.
+        instructions: What clients may tell their models; None for nothing.
+        options: The node's.
+    """
+
+    def __init__(
+        self,
+        tools: Iterable[Any] | ToolSetFunction,
+        *,
+        name: str,
+        instructions: str | None,
+        options: Mapping[str, Any],
+    ) -> None:
+        given = dict(options)
+        self._listener: Listener | None = given.pop("listener", None)
+        given.setdefault("approve", approve)
+        self._node = ToolNode(tools, listener=self._heard, **given)
+        self._changes = InMemorySubscriptionBus()
+        self._declared = ""
+        """The digest of the declarations as they were last given; empty before."""
+        self._requests: dict[str, Request] = {}
+        self._numbers = itertools.count(1)
+        self._running: set[asyncio.Task[Any]] = set()
+        self._group: asyncio.TaskGroup | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.server: Server[Any] = Server(
+            text("name", name),
+            version=importlib.metadata.version("surehand"),
+            instructions=instructions,
+            on_list_tools=self._list,
+            on_call_tool=self._call,
+            on_subscriptions_listen=ListenHandler(self._changes),
+        )
+
+    async def serve_pipes(self) -> None:
+        """Serve one client over standard input and output, until it closes them or the program is told to end."""
+        with _until_told(asyncio.current_task()):
+            async with self._calls():
+                lines: Any = InputLines()
+                async with stdio_server(stdin=lines) as (read, write):
+                    options = self.server.create_initialization_options(NotificationOptions(tools_changed=True))
+                    await self.server.run(read, write, options)
+
+    async def serve_http(self, host: str, port: int) -> None:
+        """Serve streamable HTTP until the program is told to end."""
+        uvicorn = importlib.import_module("uvicorn")  # half a second that pipes need not pay
+        app = self.server.streamable_http_app(streamable_http_path=_PATH, host=host)
+        config = uvicorn.Config(
+            app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=_GRACE_SECONDS, ws="none"
+        )
+        async with self._calls():
+            await uvicorn.Server(config).serve()
+
+    @asynccontextmanager
+    async def _calls(self) -> AsyncGenerator[None]:
+        """Entered while calls may run; those that are left are cancelled."""
+        self._loop = asyncio.get_running_loop()
+        async with asyncio.TaskGroup() as self._group:
+            try:
+                yield
+            finally:
+                for task in self._running:
+                    task.cancel()
+
+    async def _offered(self) -> dict[str, BaseTool]:
+        """The tools of this moment, by their names on the wire."""
+        tools = await self._node.aoffered([])
+        wires = export_names(tool.spec.name for tool in tools)
+        return {wires[tool.spec.name]: tool for tool in tools}
+
+    async def _list(
+        self, context: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None
+    ) -> ListToolsResult:
+        offered = await self._offered()
+        declarations = [to_mcp(tool.spec, name=name) for name, tool in offered.items()]
+        self._declared = digest_of(declarations)
+        return ListToolsResult(tools=[Tool.model_validate(declaration) for declaration in declarations])
+
+    async def _call(
+        self, context: ServerRequestContext[Any, Any], params: CallToolRequestParams
+    ) -> CallToolResult | InputRequiredResult:
+        offered = await self._offered()
+        tool = offered.get(params.name)
+        if tool is None:
+            raise MCPError(INVALID_PARAMS, f"There is no tool {params.name!r}.{did_you_mean(params.name, offered)}")
+        request = Request(context, params)
+        if self._group is None:
+            raise MCPError(INTERNAL_ERROR, "The server is not running.")
+        running = self._group.create_task(self._run(request, tool.spec.name, params.arguments or {}))
+        self._running.add(running)
+        running.add_done_callback(self._running.discard)
+        try:
+            result = await asyncio.shield(running)
+        except asyncio.CancelledError:
+            running.cancel()
+            raise
+        await self._tell_changes(context)
+        return request.question or result
+
+    async def _run(self, request: Request, name: str, arguments: dict[str, Any]) -> CallToolResult:
+        call_id = f"mcp-{next(self._numbers)}"
+        request_now.set(request)
+        self._requests[call_id] = request
+        message = AIMessage(tool_calls=[{"id": call_id, "name": name, "args": arguments}])
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(request.send_reports())
+                try:
+                    answers: list[ToolMessage] = await self._node.ainvoke([message])
+                finally:
+                    request.end()
+            return answered(answers[0])
+        except Exception as error:  # what the host's rules let out; a client is answered all the same
+            logger.exception("the call %s of a client was not answered by its node", one_line(name), exc_info=error)
+            return CallToolResult(content=[TextContent(text=_BROKEN)], is_error=True)
+        finally:
+            del self._requests[call_id]
+
+    async def _tell_changes(self, context: ServerRequestContext[Any, Any]) -> None:
+        """Tell clients that there are other tools than they know of; a call may have led to them."""
+        if not self._declared:
+            return
+        offered = await self._offered()
+        now = digest_of([to_mcp(tool.spec, name=name) for name, tool in offered.items()])
+        if now != self._declared:
+            self._declared = now
+            await self._changes.publish(ToolsListChanged())
+            await context.session.send_tool_list_changed()
+
+    def _heard(self, event: Event) -> None:
+        if self._listener is not None:
+            self._listener(event)
+        request = self._requests.get(event.call_id) if isinstance(event, CallProgressed) else None
+        if isinstance(event, CallProgressed) and request is not None and self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens any more
+                self._loop.call_soon_threadsafe(request.report, event.progress)
+
+
+@contextlib.contextmanager
+def _until_told(task: asyncio.Task[Any] | None) -> Any:
+    """Have SIGTERM cancel the task, and take that as its end; signals are the main thread's alone."""
+    loop, was_told = asyncio.get_running_loop(), False
+
+    def told() -> None:
+        nonlocal was_told
+        was_told = True
+        if task is not None:
+            task.cancel()
+
+    is_main = threading.current_thread() is threading.main_thread()
+    with contextlib.suppress(NotImplementedError):  # on Windows
+        if is_main:
+            loop.add_signal_handler(signal.SIGTERM, told)
+    try:
+        yield
+    except asyncio.CancelledError:
+        if not was_told:
+            raise
+        if task is not None:
+            task.uncancel()
+    finally:
+        with contextlib.suppress(NotImplementedError):
+            if is_main:
+                loop.remove_signal_handler(signal.SIGTERM)
