@@ -1,0 +1,163 @@
+"""What keeps a JSON Schema from holding a call, or ending the process."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from support.arguments import complaints, values
+from surehand.errors import ToolDefinitionError
+from surehand.spec import schema_of
+
+Schema = dict[str, Any]
+Step = Callable[[Schema], Schema]
+
+
+def nested(levels: int, bottom: Any = None) -> Any:
+    value: Any = {} if bottom is None else bottom
+    for _ in range(levels):
+        value = {"next": value}
+    return value
+
+
+def chain(length: int, step: Step, end: Schema) -> Schema:
+    """Definitions that lead from one to the next."""
+    definitions = {f"d{index}": step({"$ref": f"#/$defs/d{index + 1}"}) for index in range(length)}
+    return {"type": "object", "$ref": "#/$defs/d0", "$defs": {**definitions, f"d{length}": end}}
+
+
+STEPS: dict[str, Step] = {
+    "$ref": lambda following: following,
+    "allOf": lambda following: {"allOf": [following]},
+    "anyOf": lambda following: {"anyOf": [following, {"type": "integer"}]},
+    "if": lambda following: {"if": {"type": "object"}, "then": following},
+    "unevaluatedProperties": lambda following: {"allOf": [following], "unevaluatedProperties": False},
+}
+CIRCLES: list[Schema] = [
+    {"$ref": "#"},
+    {"allOf": [{"$ref": "#"}]},
+    {"if": {"$ref": "#"}, "then": False},
+    {"properties": {"x": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}},
+    {"properties": {"x": {"$dynamicRef": "#a", "$dynamicAnchor": "a"}}},
+    {"properties": {"x": {"$id": "urn:x", "not": {"$ref": "urn:x"}}}},
+]
+
+
+@pytest.mark.parametrize("schema", CIRCLES)
+def test_a_schema_that_asks_itself_about_the_same_value_is_refused(schema: Schema) -> None:
+    with pytest.raises(ToolDefinitionError, match="in a circle"):
+        schema_of(schema)
+
+
+def test_a_schema_may_refer_to_itself_for_what_is_inside() -> None:
+    schema = {"type": "object", "properties": {"next": {"$ref": "#"}, "n": {"type": "integer"}}}
+
+    assert values(schema, nested(90, {"n": "5"})) == nested(90, {"n": 5})
+    assert complaints(schema, nested(2, {"n": "x"})) == ["$.next.next.n: expected an integer, got the text 'x'"]
+
+
+@pytest.mark.parametrize("times", [2, 3])
+def test_definitions_that_double_are_refused(times: int) -> None:
+    doubling = chain(30, lambda following: {"allOf": [following] * times}, {"type": "object"})
+    start = time.process_time()
+
+    with pytest.raises(ToolDefinitionError, match="more work than a call can wait for"):
+        schema_of(doubling)
+    assert time.process_time() - start < 2
+
+
+def test_definitions_that_double_on_the_way_down_are_followed_as_far_as_they_can_be() -> None:
+    doubling = chain(30, lambda following: {"properties": {"next": {"allOf": [following] * 2}}}, {"type": "object"})
+
+    assert values(doubling, nested(10)) == nested(10)
+    assert "nested deeper than" in complaints(doubling, nested(30))[0]
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("length", [3, 12, 40, 5_000])
+def test_long_chains_of_a_recursive_schema_end_in_words_or_are_followed(step: str, length: int) -> None:
+    """In a thread of a small stack, which the validator's own recursion would overflow."""
+    schema = chain(length, STEPS[step], {"properties": {"next": {"$ref": "#/$defs/d0"}}})
+    outcome: list[str] = []
+
+    def run() -> None:
+        try:
+            made = schema_of(schema)
+        except ToolDefinitionError as error:
+            outcome.append(error.problem)
+            return
+        try:
+            outcome.append(str(values(made, nested(100)) == nested(100)))
+        except pytest.fail.Exception:
+            raise
+        except Exception as error:  # noqa: BLE001 - looked at below
+            outcome.append(str(error))
+
+    before = threading.stack_size(1024 * 1024)
+    try:
+        thread = threading.Thread(target=run)
+        start = time.process_time()
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+    assert outcome[0] == "True" or "more work" in outcome[0] or "nested deeper than" in outcome[0]
+    assert time.process_time() - start < 5
+
+
+def test_a_value_that_is_nested_too_deeply_for_its_schema_is_refused_with_a_path() -> None:
+    either = {"anyOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/b"}]}
+    forms = {
+        kind: {
+            "type": "object",
+            "properties": {"kind": {"const": kind}, "next": {"$ref": "#/$defs/e"}},
+            "required": ["kind"],
+        }
+        for kind in ("a", "b")
+    }
+    schema = {"type": "object", "properties": {"next": {"$ref": "#/$defs/e"}}, "$defs": {"e": either, **forms}}
+
+    def tree(levels: int, kind: str) -> Any:
+        value: Any = {"kind": kind}
+        for _ in range(levels):
+            value = {"kind": "b", "next": value}
+        return {"next": value}
+
+    start = time.process_time()
+    assert values(schema, tree(8, "a")) == tree(8, "a")
+    assert complaints(schema, tree(3, "c"))[0].startswith("$.next")
+    assert complaints(schema, tree(12, "c")) == [
+        "$: does not fit the schema, and is nested too deeply for every reason to be told"
+    ]
+    assert complaints(schema, tree(60, "a"))[0].startswith("$.next.next.next: is nested deeper than")
+    assert time.process_time() - start < 2
+
+
+def test_a_deep_schema_is_refused_in_words() -> None:
+    schema: Schema = {"type": "object"}
+    for _ in range(400):
+        schema = {"type": "object", "properties": {"x": schema}}
+
+    with pytest.raises(ToolDefinitionError):
+        schema_of(schema)
+
+
+def test_a_huge_enum_is_checked_and_told_in_short() -> None:
+    schema = {"type": "object", "properties": {"x": {"enum": [f"name_{index}" for index in range(50_000)]}}}
+    start = time.process_time()
+
+    assert values(schema, {"x": "name_49999"}) == {"x": "name_49999"}
+    assert complaints(schema, {"x": "nobody"})[0].endswith("and 49980 more, got the text 'nobody'")
+    assert time.process_time() - start < 5
+
+
+def test_very_many_items_and_errors_are_told_in_short() -> None:
+    schema = {"type": "object", "properties": {"x": {"type": "array", "items": {"type": "integer"}}}}
+    start = time.process_time()
+
+    assert len(complaints(schema, {"x": ["a"] * 20_000})) == 21
+    assert time.process_time() - start < 5
