@@ -180,7 +180,9 @@ def _written(message: Message, names: Mapping[str, str]) -> tuple[str, list[dict
 
 
 def _written_reply(message: AIMessage, names: Mapping[str, str]) -> list[dict[str, Any]]:
-    blocks = without_items(content_blocks(message.content))
+    blocks = [
+        block for block in without_items(content_blocks(message.content)) if "type" in block
+    ]  # Gemini's have none
     # Calls keep their places among texts and thoughts, as the API wants a signed thought before what it led to. Those
     # without a block, because they came from another provider or were read from text, go to the end.
     placed = calls_in_order(message, blocks)

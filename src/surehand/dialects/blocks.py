@@ -15,7 +15,7 @@ from typing import Any, Final
 from surehand.messages import text_of
 from surehand.shapes import items_of, mapping_of
 
-__all__ = ["answer_text", "anthropic_answer_block", "anthropic_block", "openai_block"]
+__all__ = ["answer_text", "anthropic_answer_block", "anthropic_block", "openai_block", "typed_block"]
 
 _TEXTS: Final = frozenset({"input_text", "output_text"})
 _FILES: Final = frozenset({"file", "input_file"})
@@ -41,6 +41,23 @@ class _Image:
     url: str = ""
     data: str = ""
     media_type: str = _DEFAULT_KIND
+
+
+def typed_block(block: Mapping[str, Any]) -> dict[str, Any]:
+    """The text or the file in a part of Gemini's, which has no type, as a block that has one; any other as it is."""
+    if "type" in block:
+        return dict(block)
+    if isinstance(block.get("text"), str) and block.get("thought") is not True:
+        return {"type": "text", "text": block["text"]}
+    for names in (("inlineData", "inline_data"), ("fileData", "file_data")):
+        held = mapping_of(next((block[name] for name in names if name in block), None))
+        kind: object = held.get("mimeType", held.get("mime_type"))
+        where = {"base64": held.get("data"), "url": held.get("fileUri", held.get("file_uri"))}
+        found = {key: value for key, value in where.items() if isinstance(value, str)}
+        if found:
+            is_image = isinstance(kind, str) and kind.startswith("image/")
+            return {"type": "image" if is_image else "file", **({"mime_type": kind} if kind else {}), **found}
+    return dict(block)
 
 
 def anthropic_block(block: Mapping[str, Any]) -> dict[str, Any]:

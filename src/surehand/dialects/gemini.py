@@ -169,7 +169,7 @@ def _text(text: str) -> dict[str, Any]:
 
 def _written_reply(message: AIMessage, form: _Form) -> tuple[list[dict[str, Any]], dict[str, tuple[str, object]]]:
     """The parts of what a model said; and by call, the name and the id, if any, that its answer has to bear."""
-    blocks = content_blocks(message.content)
+    blocks = content_blocks(message.content, with_parts=True)
     placed = _calls_by_place(message, blocks)
     parts: list[dict[str, Any]] = []
     for place, block in enumerate(blocks):

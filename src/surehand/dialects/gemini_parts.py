@@ -73,7 +73,7 @@ def _sound(sound_format: object) -> str:
 
 def user_parts(content: Content) -> list[dict[str, Any]]:
     """What a user or the system says, as parts."""
-    return [_user_part(block) for block in content_blocks(content)]
+    return [_user_part(block) for block in content_blocks(content, with_parts=True)]
 
 
 def _user_part(block: dict[str, Any]) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def answer_parts(content: Content, *, with_media: bool) -> tuple[str, list[dict[
     if isinstance(content, str):
         return clean_text(content), []
     texts, media = list[str](), list[dict[str, Any]]()
-    for block in content_blocks(content):
+    for block in content_blocks(content, with_parts=True):
         part = block if "type" not in block else _media_part(block)
         if with_media and part is not None and _is_carried(part, is_own=part is block):
             media.append(part)

@@ -13,6 +13,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from surehand.dialects.blocks import typed_block
 from surehand.errors import shown
 from surehand.messages import AIMessage, Content, ToolCall, is_empty, json_form
 from surehand.shapes import items_of, mapping_of
@@ -107,10 +108,17 @@ def sendable_id(call_id: str, max_length: int = 64) -> str:
     return f"call_{hashlib.sha256(call_id.encode('utf-8', 'replace')).hexdigest()[:24]}"
 
 
-def content_blocks(content: Content) -> list[dict[str, Any]]:
-    """The content as blocks, without texts that say nothing."""
+def content_blocks(content: Content, *, with_parts: bool = False) -> list[dict[str, Any]]:
+    """The content as blocks, without texts that say nothing.
+
+    Args:
+        content: A message's.
+        with_parts: Whether the parts of Gemini's, which have no type, stay as they are.
+    """
     blocks: Iterable[str | dict[str, Any]] = [content] if isinstance(content, str) else content
     read = [{"type": "text", "text": block} if isinstance(block, str) else block for block in blocks]
+    if not with_parts:
+        read = [block if "type" in block else typed_block(block) for block in read]
     return [clean(block) for block in read if block.get("type") != "text" or _says_something(block.get("text"))]
 
 
@@ -132,4 +140,6 @@ def calls_in_order(
         return dict(zip(positions, message.tool_calls, strict=True))
     by_id = {call["id"]: call for call in message.tool_calls}
     ids = {position: blocks[position].get(id_key) for position in positions}
-    return {position: by_id[call_id] for position, call_id in ids.items() if call_id in by_id}
+    return {
+        position: by_id[call_id] for position, call_id in ids.items() if isinstance(call_id, str) and call_id in by_id
+    }

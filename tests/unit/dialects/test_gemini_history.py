@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.gemini import SIGNATURE, Part, answer, call, content, reply, written
-from surehand.dialects import gemini
+from surehand.dialects import anthropic_messages, gemini, openai_chat
 from surehand.errors import InputError
 from surehand.messages import AIMessage, HumanMessage, Message, ToolMessage, check_transcript
 
@@ -131,3 +131,26 @@ def traffic(messages: list[Message]) -> list[Any]:
         for message in messages
         if isinstance(message, AIMessage)
     ]
+
+
+def test_what_gemini_said_is_told_to_other_providers_in_their_form() -> None:
+    said = gemini.read_reply(
+        reply(
+            {"text": "Hm.", "thought": True},
+            {"text": "So.", "thoughtSignature": SIGNATURE},
+            {"executableCode": {"code": "1"}},
+            call("f", signature=SIGNATURE),
+        )
+    )
+    image = {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}
+    answered = ToolMessage([{"type": "text", "text": "see"}, image], tool_call_id=said.tool_calls[0]["id"])
+    history = [HumanMessage([{"text": "look"}, image]), said, answered]
+
+    user, assistant, results = anthropic_messages.write_messages(history)[1]
+    shown = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+    assert user["content"] == [{"type": "text", "text": "look"}, shown]
+    assert [block["type"] for block in assistant["content"]] == ["text", "tool_use"]
+    assert results["content"][0]["content"] == [{"type": "text", "text": "see"}, shown]
+    asked, replied, _ = openai_chat.write_messages(history)
+    assert [part["type"] for part in asked["content"]] == ["text", "image_url"]
+    assert replied["content"] == "So."
