@@ -14,7 +14,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-from surehand.dialects.blocks import answer_text, anthropic_answer_block
+from surehand.dialects.blocks import answer_text, anthropic_answer_block, typed_block
 from surehand.dialects.wire import clean, clean_text
 from surehand.messages import Content
 from surehand.shapes import items_of, mapping_of
@@ -104,7 +104,7 @@ def written_block(block: str | Mapping[str, Any], kinds: Collection[str]) -> dic
     if "citationsContent" in kinds and (citations := _own_citations(block)):
         text = _text(block.get("text"))
         return text and {"citationsContent": {"content": [text], "citations": kept(citations)}}
-    return _file(anthropic_answer_block(block)) or _told(block)
+    return _file(anthropic_answer_block(typed_block(block))) or _told(block)
 
 
 def _file(form: Mapping[str, Any]) -> dict[str, Any] | None:

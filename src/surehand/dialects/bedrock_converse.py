@@ -34,6 +34,7 @@ from surehand.messages import (
     ToolMessage,
     convert_to_messages,
     repair_transcript,
+    text_of,
 )
 from surehand.shapes import items_of, mapping_of
 from surehand.wording import NO_OUTPUT
@@ -178,7 +179,7 @@ def _own_block(block: dict[str, Any]) -> dict[str, Any] | None:
     if block.get("type") == "thinking" and block.get("signature"):
         text = {"text": block.get("thinking"), "signature": block["signature"]}
         return {"reasoningContent": {"reasoningText": kept(text)}}
-    return written_block(block, BLOCKS) if block.get("type", "text") == "text" else None
+    return written_block(block, BLOCKS) if text_of([block]) else None
 
 
 def _written_call(call: ToolCall, names: Mapping[str, str]) -> dict[str, Any]:

@@ -19,6 +19,8 @@ from surehand.shapes import mapping_of
 __all__ = ["JoinedParts", "answer_parts", "model_part", "user_parts"]
 
 _TEXTS: Final = frozenset({"text", "input_text", "output_text"})
+_BEDROCKS: Final = frozenset({"toolUse", "toolResult", "reasoningContent", "guardContent", "cachePoint"})
+"""The fields of blocks that have no type either, and are none of Gemini's."""
 _MEDIA: Final[Mapping[str, str | None]] = {
     "image": "image/png",
     "image_url": "image/png",
@@ -87,7 +89,7 @@ def _user_part(block: dict[str, Any]) -> dict[str, Any]:
 def model_part(block: dict[str, Any]) -> dict[str, Any] | None:
     """What a model said, as a part; None for what only another provider's models know."""
     if "type" not in block:
-        return block
+        return None if block.keys() & _BEDROCKS else block
     return {"text": block.get("text")} if block["type"] in _TEXTS else _media_part(block)
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.gemini import SIGNATURE, Part, answer, call, content, reply, written
-from surehand.dialects import anthropic_messages, gemini, openai_chat
+from surehand.dialects import anthropic_messages, bedrock_converse, gemini, openai_chat
 from surehand.errors import InputError
 from surehand.messages import AIMessage, HumanMessage, Message, ToolMessage, check_transcript
 
@@ -151,6 +151,10 @@ def test_what_gemini_said_is_told_to_other_providers_in_their_form() -> None:
     assert user["content"] == [{"type": "text", "text": "look"}, shown]
     assert [block["type"] for block in assistant["content"]] == ["text", "tool_use"]
     assert results["content"][0]["content"] == [{"type": "text", "text": "see"}, shown]
+    user, assistant, results = bedrock_converse.write_messages(history)[1]
+    assert [list(block) for block in user["content"]] == [["text"], ["image"]]
+    assert [list(block) for block in assistant["content"]] == [["text"], ["toolUse"]]
+    assert [list(block) for block in results["content"][0]["toolResult"]["content"]] == [["text"], ["image"]]
     asked, replied, _ = openai_chat.write_messages(history)
     assert [part["type"] for part in asked["content"]] == ["text", "image_url"]
     assert replied["content"] == "So."

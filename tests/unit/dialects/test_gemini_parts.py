@@ -59,7 +59,12 @@ def test_what_a_user_says_is_written_as_parts(block: Part, part: Part) -> None:
 
 
 def test_what_only_another_model_knows_is_left_out_of_what_a_model_said() -> None:
-    said = AIMessage([{"type": "redacted_thinking", "data": "…"}, {"type": "text", "text": "x"}, {"type": "tool_use"}])
+    foreign: list[str | Part] = [
+        {"type": "redacted_thinking", "data": "…"},
+        {"type": "tool_use"},
+        {"reasoningContent": {}},
+    ]
+    said = AIMessage([*foreign, {"type": "text", "text": "x"}])
 
     assert written(HumanMessage("hi"), said)[1]["parts"] == [{"text": "x"}]
 
