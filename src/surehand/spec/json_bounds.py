@@ -3,14 +3,15 @@
 A validator follows references for as long as they go on, in native code: a schema that refers to itself about the very
 same value never ends, one whose definitions double thirty times takes a minute, and a long chain of references on a
 deep value overflows the stack, which ends the process. None of it can be interrupted, so it is counted when the tool is
-made: how many schemas are asked about one value, and how many on the way down to a depth. Schemas that people write
-stay below a few hundred. A schema over the limits is refused, and so is a value that is nested deeper than its schema
-can bear. What would change our mind: a validator that takes a budget.
+made. What a schema asks itself about inner values is asked once for each value, as the validator remembers the answer;
+its complaints it does not remember, and they double with each level. So a depth is counted up to which they are
+collected, and below it they are asked for in another way. Schemas that people write stay far from all limits. What
+would change our mind: a validator that takes a budget.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from surehand.grammar import MAX_DEPTH
@@ -20,7 +21,7 @@ from surehand.spec.json_places import REFERENCES, References, parts_of
 __all__ = ["Bounds", "EndlessReference", "TooMuchWork"]
 
 MAX_VISITS: Final = 100_000
-"""The most schemas that are asked on the way from the arguments to one value inside."""
+"""The most schemas that are asked on the way from the arguments to one value inside, each recursive one once."""
 MAX_TOLD: Final = 1_000
 """The most schemas whose complaints are collected; each costs a hundred times as much as an answer."""
 _MAX_STEPS: Final = 1_600
@@ -56,9 +57,13 @@ class _Node:
         self.length = 1
         """How many schemas wait for each other about one value."""
 
+    def all_inner(self) -> list[_Node]:
+        """What is asked about the value or a value below."""
+        return [*self.same, *(node for nodes in self.below.values() for node in nodes)]
+
 
 class Bounds:
-    """The depths of values that a schema can be asked about.
+    """What a schema can be asked about within bounds.
 
     Args:
         root: The whole schema.
@@ -72,16 +77,16 @@ class Bounds:
     deepest: int
     """The most levels of a value that is checked."""
     told: int
-    """The most levels of a value whose every problem is told."""
+    """The most levels of a value whose every complaint can be collected."""
 
     def __init__(self, root: Mapping[str, Any], references: References) -> None:
         self._references = references
         self._nodes: dict[int, _Node] = {}
         start = self._built(root)
         order = self._ordered()
-        longest = max(node.length for node in order)
-        self.deepest, self.told = self._depths(start, order)
-        self.deepest = min(self.deepest, _MAX_STEPS // longest)
+        self._check_work(start)
+        self.told = self._collectable(start, order)
+        self.deepest = min(MAX_DEPTH, _MAX_STEPS // max(node.length for node in order))
         if self.deepest < 1:
             raise TooMuchWork
 
@@ -117,44 +122,58 @@ class Bounds:
 
     def _ordered(self) -> list[_Node]:
         """The nodes, those that others ask about the same value before these others."""
-        order: list[_Node] = []
-        state: dict[int, bool] = {}
-        for first in self._nodes.values():
-            stack: list[tuple[_Node, Iterator[_Node]]] = []
-            if id(first) not in state:
-                stack.append((first, iter(first.same)))
-                state[id(first)] = False
-            while stack:
-                node, rest = stack[-1]
-                following = next(rest, None)
-                if following is None:
-                    stack.pop()
-                    state[id(node)] = True
-                    node.length = 1 + max((inner.length for inner in node.same), default=0)
-                    order.append(node)
-                elif id(following) not in state:
-                    state[id(following)] = False
-                    stack.append((following, iter(following.same)))
-                elif not state[id(following)]:
-                    raise EndlessReference(_reference_of(node.schema))
+        order = list(_inner_first(self._nodes.values(), lambda node: node.same, is_circle_allowed=False))
+        for node in order:
+            node.length = 1 + max((inner.length for inner in node.same), default=0)
         return order
 
-    def _depths(self, start: _Node, order: list[_Node]) -> tuple[int, int]:
-        """The most levels within the visits that are allowed to check, and to tell."""
+    def _check_work(self, start: _Node) -> None:
+        visits: dict[int, int] = {}
+        for node in _inner_first([start], _Node.all_inner, is_circle_allowed=True):
+            visits[id(node)] = _visits(node, visits, visits)
+        if visits[id(start)] > MAX_VISITS:
+            raise TooMuchWork
+
+    def _collectable(self, start: _Node, order: list[_Node]) -> int:
         below: dict[int, int] = {}
-        told = 0
         for depth in range(MAX_DEPTH + 1):
             visits: dict[int, int] = {}
             for node in order:
-                same = node.weight * sum(visits[id(inner)] for inner in node.same)
-                visits[id(node)] = min(1 + same + node.weight * _most_below(node, below), MAX_VISITS + 1)
-            if visits[id(start)] > MAX_VISITS:
-                return depth - 1, told
-            told = depth if visits[id(start)] <= MAX_TOLD else told
+                visits[id(node)] = _visits(node, visits, below)
+            if visits[id(start)] > MAX_TOLD:
+                return depth - 1
             if visits == below:  # deeper values find nothing more to ask
-                return MAX_DEPTH, MAX_DEPTH if told == depth else told
+                break
             below = visits
-        return MAX_DEPTH, told
+        return MAX_DEPTH
+
+
+def _inner_first(
+    nodes: Iterable[_Node], inner: Callable[[_Node], list[_Node]], *, is_circle_allowed: bool
+) -> Iterator[_Node]:
+    """The nodes and all that is inside of them, what is inside before what it is in."""
+    is_done: dict[int, bool] = {}
+    for first in nodes:
+        stack = [] if id(first) in is_done else [(first, iter(inner(first)))]
+        is_done.setdefault(id(first), False)
+        while stack:
+            node, rest = stack[-1]
+            following = next(rest, None)
+            if following is None:
+                stack.pop()
+                is_done[id(node)] = True
+                yield node
+            elif id(following) not in is_done:
+                is_done[id(following)] = False
+                stack.append((following, iter(inner(following))))
+            elif not (is_circle_allowed or is_done[id(following)]):
+                raise EndlessReference(_reference_of(node.schema))
+
+
+def _visits(node: _Node, same: Mapping[int, int], below: Mapping[int, int]) -> int:
+    """How many schemas a node asks, where it is known how many those inside of it ask."""
+    asked = sum(same.get(id(inner), 0) for inner in node.same) + _most_below(node, below)
+    return min(1 + node.weight * asked, MAX_VISITS + 1)
 
 
 def _most_below(node: _Node, visits: Mapping[int, int]) -> int:

@@ -16,6 +16,7 @@ from surehand.errors import MissingExtraError, ToolDefinitionError, shown
 from surehand.shapes import is_object
 from surehand.spec.json_bounds import Bounds, EndlessReference, TooMuchWork
 from surehand.spec.json_dialect import adapted
+from surehand.spec.json_narrowing import narrowed
 from surehand.spec.json_places import REFERENCES, References, parts_of
 from surehand.spec.patterns import QUICK_SIZE, bounded_pattern, new_budget
 
@@ -95,18 +96,22 @@ class Checker:
             new_budget()
         return bool(self._validator.is_valid(value))
 
-    def errors(self, value: Any, *, depth: int) -> list[Any] | None:
-        """Why it does not fit; None where to find that out would take too long.
+    def errors(self, value: Any, *, depth: int) -> list[Any]:
+        """Why it does not fit, at most 200 reasons; none where that could not be found out in time.
 
         Args:
             value: What was not accepted.
             depth: Its levels of arrays and objects.
         """
-        if depth > self._bounds.told:
-            return None
         if self._has_patterns:
             new_budget()
-        return [error for _, error in zip(range(_MAX_ERRORS), self._validator.iter_errors(value), strict=False)]
+        validator = self._validator
+        if depth > self._bounds.told:
+            try:
+                validator = self._maker.validator_of(narrowed(self.schema, value, self.references))
+            except ToolDefinitionError:  # deeper than the validator reads, or with words of an old draft
+                return []
+        return [error for _, error in zip(range(_MAX_ERRORS), validator.iter_errors(value), strict=False)]
 
     def accepts_part(self, part: Mapping[str, Any], value: Any) -> bool:
         """Whether a value fits a part of ``schema``, itself and not a copy of it."""
@@ -155,14 +160,24 @@ class _Maker:
         """The validators of its parts, by their pointers."""
         return self._made(self.package.validator_map_for)
 
-    def _made(self, make: Any) -> Any:
+    def validator_of(self, schema: Any) -> Any:
+        """The validator of another schema, made of parts of this one."""
+        return self._made(self.package.Draft202012Validator, schema)
+
+    def _made(self, make: Any, schema: Any = None) -> Any:
         quick = self.package.RegexOptions(size_limit=QUICK_SIZE)
         options: dict[str, Any] = {"pattern_options": quick}
         if self.is_bounded:
             options["pattern_options"] = self.package.FancyRegexOptions(backtrack_limit=_STEPS)
             options["keywords"] = {"pattern": bounded_pattern(self.written)}
         try:
-            return make(self.schema, offline=True, validate_formats=True, formats=_formats(), **options)
+            return make(
+                self.schema if schema is None else schema,
+                offline=True,
+                validate_formats=True,
+                formats=_formats(),
+                **options,
+            )
         except (ValueError, TypeError, OverflowError) as error:
             if isinstance(error, self.package.ValidationError):
                 raise

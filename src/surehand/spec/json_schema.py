@@ -65,8 +65,8 @@ class JsonSchema(ArgumentSchema):
 
     def _mismatch(self, values: dict[str, Any], depth: int) -> SchemaMismatch:
         errors = self._checker.errors(values, depth=depth)
-        if errors is None:
-            text = "does not fit the schema, and is nested too deeply for every reason to be told"
+        if not errors:
+            text = "does not fit the schema, and is nested too deeply for the reason to be told"
             problems = [Problem(place=(), text=text, rule="nested_too_deeply")]
             return SchemaMismatch(error=_mismatch(problems), describe=lambda: problems)
         words = Words(arguments=values, directions=self.directions, checker=self._checker)

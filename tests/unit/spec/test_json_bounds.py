@@ -70,11 +70,11 @@ def test_definitions_that_double_are_refused(times: int) -> None:
     assert time.process_time() - start < 2
 
 
-def test_definitions_that_double_on_the_way_down_are_followed_as_far_as_they_can_be() -> None:
+def test_definitions_that_double_on_the_way_down_are_refused() -> None:
     doubling = chain(30, lambda following: {"properties": {"next": {"allOf": [following] * 2}}}, {"type": "object"})
 
-    assert values(doubling, nested(10)) == nested(10)
-    assert "nested deeper than" in complaints(doubling, nested(30))[0]
+    with pytest.raises(ToolDefinitionError, match="more work"):
+        schema_of(doubling)
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -109,32 +109,54 @@ def test_long_chains_of_a_recursive_schema_end_in_words_or_are_followed(step: st
     assert time.process_time() - start < 5
 
 
-def test_a_value_that_is_nested_too_deeply_for_its_schema_is_refused_with_a_path() -> None:
-    either = {"anyOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/b"}]}
+def trees(kinds: int, keyword: str = "anyOf") -> Schema:
+    """A schema of trees whose nodes are of one of several kinds, which are told apart late."""
     forms = {
-        kind: {
+        f"k{index}": {
             "type": "object",
-            "properties": {"kind": {"const": kind}, "next": {"$ref": "#/$defs/e"}},
+            "properties": {"next": {"$ref": "#/$defs/e"}, "n": {"type": "integer"}, "kind": {"const": f"k{index}"}},
             "required": ["kind"],
         }
-        for kind in ("a", "b")
+        for index in range(kinds)
     }
-    schema = {"type": "object", "properties": {"next": {"$ref": "#/$defs/e"}}, "$defs": {"e": either, **forms}}
+    either = {keyword: [{"$ref": f"#/$defs/{name}"} for name in forms]}
+    return {"type": "object", "properties": {"next": {"$ref": "#/$defs/e"}}, "$defs": {"e": either, **forms}}
 
-    def tree(levels: int, kind: str) -> Any:
-        value: Any = {"kind": kind}
-        for _ in range(levels):
-            value = {"kind": "b", "next": value}
-        return {"next": value}
 
+def tree(levels: int, **end: Any) -> Any:
+    value: Any = {"kind": "k1", **end}
+    for _ in range(levels):
+        value = {"kind": "k1", "next": value}
+    return {"next": value}
+
+
+@pytest.mark.parametrize("keyword", ["anyOf", "oneOf"])
+@pytest.mark.parametrize("levels", [1, 8, 30])
+def test_every_level_of_a_tree_of_many_kinds_is_checked_told_and_coerced(levels: int, keyword: str) -> None:
+    made = schema_of(trees(25, keyword))
+    place = "$" + ".next" * (levels + 1)
     start = time.process_time()
-    assert values(schema, tree(8, "a")) == tree(8, "a")
-    assert complaints(schema, tree(3, "c"))[0].startswith("$.next")
-    assert complaints(schema, tree(12, "c")) == [
-        "$: does not fit the schema, and is nested too deeply for every reason to be told"
-    ]
-    assert complaints(schema, tree(60, "a"))[0].startswith("$.next.next.next: is nested deeper than")
+
+    assert values(made, tree(levels, n=5)) == tree(levels, n=5)
+    assert values(made, tree(levels, n="5")) == tree(levels, n=5)
+    assert complaints(made, tree(levels, n="x")) == [f"{place}.n: expected an integer, got the text 'x'"]
+    assert complaints(made, tree(levels, kind="no"))[0].startswith(f"{place}.kind: expected one of 'k0', 'k1', 'k2'")
     assert time.process_time() - start < 2
+
+
+def test_where_no_reason_can_be_found_in_time_that_is_told() -> None:
+    made = schema_of(trees(25))
+
+    assert complaints(made, tree(110, n="x")) == [
+        "$: does not fit the schema, and is nested too deeply for the reason to be told"
+    ]
+
+
+def test_a_value_that_is_nested_deeper_than_can_be_checked_is_refused_with_a_path() -> None:
+    schema = chain(30, STEPS["allOf"], {"properties": {"next": {"$ref": "#/$defs/d0"}}})
+
+    assert values(schema, nested(20)) == nested(20)
+    assert complaints(schema, nested(100))[0].startswith("$.next.next.next: is nested deeper than")
 
 
 def test_a_deep_schema_is_refused_in_words() -> None:
