@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from surehand.dialects import anthropic_messages, openai_chat
+from surehand.dialects import anthropic_messages, gemini, openai_chat
 from surehand.messages import (
     AIMessage,
     HumanMessage,
@@ -116,6 +116,20 @@ def test_HIST_12_functions_name_as_id_does_not_make_calls_collide() -> None:
     assert {first["name"], second["name"]} == {"f"}
     written = openai_chat.write_messages([message])[0]["tool_calls"]
     assert [call["function"]["name"] for call in written] == ["f", "f"]
+
+
+def test_HIST_12_parallel_calls_without_ids_are_answered_one_by_one_and_no_id_is_made_up_for_the_provider() -> None:
+    parts = [{"functionCall": {"name": "f", "args": {"x": number}}} for number in (1, 2)]
+    message = gemini.read_reply({"candidates": [{"content": {"role": "model", "parts": parts}}]})
+
+    first, second = message.tool_calls
+    assert first["id"] != second["id"]
+    answers = [ToolMessage("two", tool_call_id=second["id"]), ToolMessage("one", tool_call_id=first["id"])]
+    _, said, answered = gemini.write_messages([HumanMessage("hi"), message, *answers])[1]
+    assert said["parts"] == parts
+    assert [part["functionResponse"] for part in answered["parts"]] == [
+        {"name": "f", "response": {"output": word}} for word in ("one", "two")
+    ]
 
 
 def test_HIST_13_conversation_goes_on_after_calls_were_cancelled() -> None:

@@ -94,6 +94,10 @@ class CallReader:
         part = self._begin({}, {"name": name})
         return part, [self._piece(self._ended(text), {"name": name})]
 
+    def more(self, text: str) -> ToolCallChunk:
+        """A piece that goes on with the last call's arguments."""
+        return self._piece(text, {})
+
     def _is_more(self, call: Mapping[str, Any]) -> bool:
         """Whether it goes on with the open call; a name begins another, unless the ids say that they are one."""
         call_id = call.get("id")

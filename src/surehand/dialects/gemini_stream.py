@@ -29,7 +29,8 @@ _NOT_ABOUT: Final = frozenset(
     }
 )  # fmt: skip
 """Fields of a reply and of a candidate that are no metadata, or are read elsewhere."""
-_LOST_CALLS: Final = frozenset({"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"})
+_MALFORMED: Final = "MALFORMED_FUNCTION_CALL"
+_LOST_CALLS: Final = frozenset({_MALFORMED, "UNEXPECTED_TOOL_CALL"})
 """Reasons that stand for a call which the API did not let through."""
 _LOST_NAMES: Final = (
     re.compile(r"undeclared function:\s*([\w.:-]+)"),
@@ -137,13 +138,17 @@ class ContentStream:
         """What the end of the reply adds: an open call is cut off, and one that got lost on the way stands there.
 
         A call that the API refused is told in words only. As a call it can be answered, and the model tries again;
-        without it an agent would take the reply, which is empty or holds remains of the call, for an answer.
+        without it an agent would take the reply, which is empty or holds remains of the call, for an answer. Where the
+        reply holds calls, the last one is what the API stopped at, and is not run if its arguments were the reason.
         """
         pieces = self._calls.end()
-        if reason not in _LOST_CALLS or self._calls.count:
+        if reason not in _LOST_CALLS or pieces:
             return pieces
-        told = message if isinstance(message, str) and message.strip() else reason
-        name = next((found[1] for place in _LOST_NAMES if (found := place.search(told.partition(":")[2]))), "")
+        said = message if isinstance(message, str) else ""
+        told = f"{reason}: {said}"  # never an object, whatever is said: these are no arguments
+        if self._calls.count:
+            return [self._calls.more(told)] if reason == _MALFORMED else []
+        name = next((found[1] for place in _LOST_NAMES if (found := place.search(said.partition(":")[2]))), "")
         part, pieces = self._calls.refused(name, told)
         self._parts.keep(part)
         return pieces

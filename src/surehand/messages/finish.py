@@ -22,7 +22,7 @@ _WORDS: Final[dict[FinishReason, str]] = {
     ),
     "content_filter": (
         "content_filter content_filtered refusal safety recitation blocklist prohibited_content spii image_safety "
-        "image_prohibited_content guardrail_intervened error_toxic"
+        "image_prohibited_content image_recitation model_armor guardrail_intervened error_toxic"
     ),
 }
 _REASONS: Final[dict[str, FinishReason]] = {word: reason for reason, words in _WORDS.items() for word in words.split()}

@@ -106,6 +106,7 @@ def test_one_of_several_candidates_is_read() -> None:
         ("Malformed function call: add(a=", "add"),
         ("Unexpected tool call: Model tried to call an undeclared function: list_files", "list_files"),
         ("Malformed function call.", ""),
+        ("{}", ""),
         (None, ""),
     ],
 )
@@ -118,6 +119,16 @@ def test_a_call_that_the_api_refused_is_one_that_can_be_answered(told: str | Non
     back = written(HumanMessage("hi"), message, ToolMessage("no", tool_call_id=lost["id"], status="error"))
     assert back[1]["parts"][0]["functionCall"]["name"] == back[2]["parts"][0]["functionResponse"]["name"]
     assert "id" not in back[1]["parts"][0]["functionCall"]
+
+
+def test_the_call_that_the_api_stopped_at_is_not_run() -> None:
+    message = gemini.read_reply(
+        reply(call("f", x=1), call("f", x=2), reason="MALFORMED_FUNCTION_CALL", finishMessage="{}")
+    )
+
+    first, second = message.tool_calls
+    assert first["args"] == {"x": 1}
+    assert [lost["id"] for lost in message.invalid_tool_calls] == [second["id"]]
 
 
 def test_a_call_of_an_undeclared_tool_is_the_call_that_was_sent() -> None:

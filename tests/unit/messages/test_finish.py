@@ -35,6 +35,7 @@ from surehand.messages import finish_reason_of
         ({"finish_reason": "MAX_TOKENS"}, "length"),
         ({"finishReason": "SAFETY"}, "content_filter"),
         ({"finish_reason": "FinishReason.RECITATION"}, "content_filter"),
+        ({"finish_reason": "MODEL_ARMOR"}, "content_filter"),
         ({"finish_reason": "MALFORMED_FUNCTION_CALL"}, "other"),
         ({"finish_reason": "UNEXPECTED_TOOL_CALL"}, "other"),
         ({"done_reason": "stop"}, "stop"),
