@@ -19,7 +19,7 @@ from support.mcp.real_servers import children, everything, git, time
 from support.mcp.runs import answer_of, call, until
 from support.programs import run_python
 from surehand import AIMessage, FailureKind, ToolMessage, ToolNode, create_agent
-from surehand.events import CallProgressed, Event
+from surehand.events import CallProgressed, CallStarted, Event
 from surehand.integrations.mcp import McpServer, McpServers
 from surehand.testing import ScriptedModel
 
@@ -157,19 +157,23 @@ def test_a_server_that_is_killed_in_the_middle_of_a_call_is_found_again(
 ) -> None:
     before = children()
 
-    def killed_in_the_middle(node: ToolNode) -> ToolMessage:
+    def killed_in_the_middle(server: McpServer, **options: Any) -> ToolMessage:
         (process,) = children() - before
         os.kill(process, signal.SIGSTOP)  # so that the call is under way when it dies
-        threading.Timer(0.3, os.kill, (process, signal.SIGKILL)).start()
-        return answer_of(node, tool, **arguments(repository))
+
+        def kill_soon(event: Event) -> None:
+            if isinstance(event, CallStarted):
+                threading.Timer(0.7, os.kill, (process, signal.SIGKILL)).start()
+
+        return answer_of(ToolNode(server, listener=kill_soon, **options), tool, **arguments(repository))
 
     with make(repository, {}) as server:
         node = ToolNode(server)
-        lost = killed_in_the_middle(node)
+        lost = killed_in_the_middle(server)
         assert "it may have happened: find out before you call again" in lost.text
         assert answer_of(node, tool, **arguments(repository)).status == "success"
 
-        again = killed_in_the_middle(ToolNode(server, overrides={tool: {"read_only": True}}))
+        again = killed_in_the_middle(server, overrides={tool: {"read_only": True}})
         assert again.outcome is not None
         assert (again.status, again.outcome.attempts) == ("success", 2)
 

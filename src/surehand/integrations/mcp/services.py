@@ -98,7 +98,7 @@ class Service:
     async def serve_pipes(self) -> None:
         """Serve one client over standard input and output, until it closes them or the program is told to end."""
         with _until_told(asyncio.current_task()):
-            async with self._calls():
+            async with self.running():
                 lines: Any = InputLines()
                 async with stdio_server(stdin=lines) as (read, write):
                     options = self.server.create_initialization_options(NotificationOptions(tools_changed=True))
@@ -111,11 +111,11 @@ class Service:
         config = uvicorn.Config(
             app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=_GRACE_SECONDS, ws="none"
         )
-        async with self._calls():
+        async with self.running():
             await uvicorn.Server(config).serve()
 
     @asynccontextmanager
-    async def _calls(self) -> AsyncGenerator[None]:
+    async def running(self) -> AsyncGenerator[None]:
         """Entered while calls may run; those that are left are cancelled."""
         self._loop = asyncio.get_running_loop()
         async with asyncio.TaskGroup() as self._group:

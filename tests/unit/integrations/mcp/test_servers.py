@@ -186,10 +186,16 @@ def test_a_call_that_may_run_twice_does(log: Log, tmp_path: Path) -> None:
 
 
 def test_a_server_that_is_killed_in_the_middle_of_a_call_is_started_anew_by_the_next(log: Log) -> None:
+    def kill() -> None:
+        until(lambda: bool(log.messages("tools/call")))
+        log.kill()
+
     with faults(log) as server:
         node = ToolNode(server)
-        threading.Timer(0.3, log.kill).start()
+        killing = threading.Thread(target=kill)
+        killing.start()
         lost = answer_of(node, "slow", seconds=20)
+        killing.join()
         assert "was lost before it answered" in lost.text
         assert answer_of(node, "echo", text="hi").text == "hi"
         assert len(log.pids()) == 2

@@ -1,0 +1,139 @@
+"""Our tools behind the SDK's server, with its client in the same process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from mcp import Client
+from mcp.types import CallToolResult, TextContent
+
+from surehand import ToolContext, tool
+from surehand.events import Event
+from surehand.integrations.mcp.services import Service
+
+
+@asynccontextmanager
+async def served(tools: Any, *, mode: str = "auto", **options: Any) -> AsyncGenerator[Client]:
+    service = Service(tools, name="test", instructions="Be brief.", options=options)
+    async with service.running(), Client(service.server, mode=mode) as client:
+        yield client
+
+
+def text_of(result: CallToolResult) -> str:
+    return "\n".join(block.text for block in result.content if isinstance(block, TextContent))
+
+
+@tool
+def first() -> str:
+    "The first one."
+    return "1"
+
+
+@tool("the second!")
+def second() -> str:
+    "The second one."
+    return "2"
+
+
+def test_names_are_made_legal_and_found_again() -> None:
+    async def main() -> None:
+        async with served([first, second]) as client:
+            names = [known.name for known in (await client.list_tools()).tools]
+            assert (names, client.instructions) == (["first", "the_second"], "Be brief.")
+            assert text_of(await client.call_tool("the_second", {})) == "2"
+
+    asyncio.run(main())
+
+
+def test_clients_hear_of_tools_that_change() -> None:
+    offered: list[Any] = [first]
+
+    @tool
+    def more() -> str:
+        "Have another tool from now on."
+        offered.append(second)
+        return "more"
+
+    offered.append(more)
+
+    def offer(_: object) -> list[Any]:
+        return list(offered)
+
+    async def main() -> None:
+        async with served(offer) as client:
+            assert len((await client.list_tools()).tools) == 2
+            async with client.listen(tools_list_changed=True) as changes:
+                await client.call_tool("more", {})
+                async with asyncio.timeout(5):
+                    await anext(aiter(changes))
+            assert len((await client.list_tools(cache_mode="bypass")).tools) == 3
+
+    asyncio.run(main())
+
+
+def test_progress_of_any_kind_only_grows() -> None:
+    told: list[tuple[float, float | None, str | None]] = []
+
+    @tool
+    def work(ctx: ToolContext) -> str:
+        "Report in all ways."
+        for report in ("starting", 3, 2, {"progress": 4, "total": 8}, {"rows": 1}):
+            ctx.progress(report)
+        return "done"
+
+    async def tell(progress: float, total: float | None, message: str | None) -> None:
+        told.append((progress, total, message))
+
+    async def main() -> None:
+        async with served([work]) as client:
+            await client.call_tool("work", {}, progress_callback=tell)
+
+    asyncio.run(main())
+    numbers = [progress for progress, _, _ in told]
+    assert numbers == sorted(set(numbers))
+    assert [(total, message) for _, total, message in told] == [
+        (None, "starting"),
+        (None, None),
+        (None, None),
+        (8, None),
+        (None, '{"rows": 1}'),
+    ]
+
+
+def test_a_host_may_listen_and_decide_himself() -> None:
+    events: list[Event] = []
+
+    @tool(requires_approval=True)
+    def wipe() -> str:
+        "Wipe."
+        return "wiped"
+
+    def decide(name: str, arguments: Any) -> str:
+        return "Not on Sundays."
+
+    async def main() -> None:
+        async with served([wipe], listener=events.append, approve=decide) as client:
+            refused = await client.call_tool("wipe", {})
+            assert (refused.is_error, text_of(refused)) == (True, "The call was not executed. Not on Sundays.")
+
+    asyncio.run(main())
+    assert events
+
+
+def test_what_the_hosts_rules_let_out_is_answered_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
+    @tool
+    def fail() -> str:
+        "Fail."
+        raise RuntimeError("password=hunter2hunter2")
+
+    async def main() -> None:
+        async with served([fail], handle_tool_errors=False) as client:
+            told = await client.call_tool("fail", {})
+            assert (told.is_error, "a fault in the application" in text_of(told)) == (True, True)
+
+    asyncio.run(main())
+    assert "was not answered by its node" in caplog.text
