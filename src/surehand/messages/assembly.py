@@ -12,7 +12,8 @@ A piece belongs, in this order, to
 3. without a number: the newest call, unless the piece names another tool.
 
 Where no id decides, a piece that starts an object after a complete one is a new call, and one that repeats the complete
-text is the same call sent again.
+text is the same call sent again. What comes under a new number and never gets an id or a name is the rest of the call
+before it, where that one lacks a rest: some servers count on with every piece.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from surehand.messages.calls import ToolCallChunk, new_call_id
@@ -120,7 +121,7 @@ class CallAssembler:
         """
         taken: set[str] = set()
         calls: list[dict[str, Any]] = []
-        for call in self._calls:
+        for call in self._told() if is_finished else self._calls:
             text = call.text
             if call.name.strip() or text.strip():
                 call_id = call.id if call.id and call.id not in taken else call.made_id
@@ -129,6 +130,16 @@ class CallAssembler:
                     {"id": call_id, "name": call.name, "args": text if text.strip() or is_finished else CUT_OFF}
                 )
         return calls
+
+    def _told(self) -> list[_Open]:
+        """The calls, what is the rest of the one before it there; asked at the end, as ids and names may come late."""
+        told: list[_Open] = []
+        for call in self._calls:
+            if told and not (call.id or call.name) and not told[-1].is_complete():
+                told[-1].texts += call.texts
+            else:
+                told.append(replace(call, texts=call.texts.copy()))
+        return told
 
     def _start(self, piece: ToolCallChunk, *, name: str) -> _Open:
         call = _Open(id=piece["id"] or None, name=name, index=piece["index"])

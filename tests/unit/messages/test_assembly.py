@@ -64,6 +64,28 @@ def test_id_may_come_late() -> None:
     assert assembled(piece(name="f", index=0), piece("{}", id="a", index=0)) == [("a", "f", "{}")]
 
 
+def test_numbers_that_count_on_with_every_piece_make_no_new_calls() -> None:
+    pieces = [piece("", name="f", id="a", index=0), piece('{"x"', index=1), piece(": 1}", index=2)]
+
+    assert assembled(*pieces) == [("a", "f", '{"x": 1}')]
+    # The head of a second call may still come: nothing is complete until the reply is.
+    assert assembled(*pieces, is_finished=False)[0] == ("a", "f", "{")
+
+
+def test_what_has_neither_id_nor_name_is_no_rest_of_a_complete_call() -> None:
+    calls = assembled(piece("{}", name="f", id="a", index=0), piece('{"x": 1}', index=1))
+
+    assert calls == [("a", "f", "{}"), (None, "", '{"x": 1}')]
+
+
+def test_arguments_may_come_before_the_id_and_the_name() -> None:
+    calls = assembled(
+        piece(name="f", id="a", index=0), piece('{"x"', index=1), piece(": 1}", name="g", id="b", index=1)
+    )
+
+    assert calls == [("a", "f", ""), ("b", "g", '{"x": 1}')]
+
+
 def test_without_number_the_id_decides() -> None:
     calls = assembled(
         piece('{"x"', name="f", id="a"), piece("{}", name="g", id="b"), piece(": 1}", id="a"), piece(None, id="b")
