@@ -36,6 +36,7 @@ __all__ = [
     "originals",
     "own_answer",
     "received",
+    "targets_of",
     "with_messages",
 ]
 
@@ -70,7 +71,7 @@ def as_ours(value: Any) -> Any:
     return Command(
         graph=value.graph,
         update=_own_update(value.update),
-        goto=[_own_target(target) for target in _targets(value.goto)],
+        goto=[_own_target(target) for target in targets_of(value.goto)],
     )
 
 
@@ -89,7 +90,8 @@ def _own_target(target: Any) -> Any:
     return target if isinstance(target, str) else Send(target.node, _own_update(target.arg))
 
 
-def _targets(goto: Any) -> Sequence[Any]:
+def targets_of(goto: Any) -> list[Any]:
+    """Where a command of LangGraph's leads: names of nodes, and what is sent to them."""
     return [goto] if isinstance(goto, str) or hasattr(goto, "node") else list(goto)
 
 
@@ -161,7 +163,7 @@ def _items_of(value: Any, name: str) -> list[Any]:
 
 def _check_fit(command: Any, *, key: str, form: Form, name: str) -> None:
     update = command.update
-    if isinstance(update, dict) and form == "list":
+    if is_object(update) and form == "list":
         raise ValueError(
             f"Tools can provide a dict in Command.update only when using dict with '{key}' key as ToolNode input, "
             f"got: {update} for tool '{name}'"
@@ -220,14 +222,14 @@ def own_answer(item: Any, key: str, call_id: str, answer: ForeignAnswer) -> Any:
     if isinstance(item, ForeignAnswer):
         return answer
     messages = messages_of(item.update, key)
-    if not any(map(_is_for(call_id), messages)):
+    if not any(_is_for(message, call_id) for message in messages):
         return item
-    put = [answer if _is_for(call_id)(message) else message for message in messages]
+    put = [answer if _is_for(message, call_id) else message for message in messages]
     return replace(item, update=with_messages(item.update, key, put))
 
 
-def _is_for(call_id: str) -> Any:
-    return lambda message: isinstance(message, ForeignAnswer) and message.tool_call_id == call_id
+def _is_for(message: Any, call_id: str) -> bool:
+    return isinstance(message, ForeignAnswer) and message.tool_call_id == call_id
 
 
 def with_messages(update: Any, key: str, messages: list[Any]) -> Any:

@@ -5,6 +5,9 @@ markers of its own, which are known by their classes, where LangGraph has been i
 marked with them.
 """
 
+# LangChain's own types are partly unknown, and isinstance() narrows Any to a container of unknown items.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+
 from __future__ import annotations
 
 import sys
@@ -87,7 +90,8 @@ def is_marked(function: Any) -> bool:
 
 def body_of(tool: BaseTool) -> Any:
     """The function whose signature counts: the one the tool was made of, or its ``_run``."""
-    return getattr(tool, "func", None) or getattr(tool, "coroutine", None) or tool._run  # noqa: SLF001 - LangChain's hook
+    named = (getattr(tool, name, None) for name in ("func", "coroutine", "_run"))
+    return next(function for function in named if function is not None)
 
 
 def _parameters_of(tool: BaseTool) -> Iterator[_Found]:

@@ -1,5 +1,8 @@
 """Our node of tools in a LangGraph graph."""
 
+# LangChain's own types are partly unknown, and isinstance() narrows Any to a container of unknown items.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,7 +38,7 @@ __all__ = ["Compat", "ToolNode", "check_compat"]
 Compat = Literal["langgraph"]
 """Whose defaults hold: LangGraph's."""
 
-_UPSTREAM_NODE: Final[Mapping[str, Any]] = {"no_progress": None, "retry_budget": None, "max_turn_output": None}
+_UPSTREAM_NODE: Final[dict[str, Any]] = {"no_progress": None, "retry_budget": None, "max_turn_output": None}
 
 _MOST_BROUGHT: Final = 64
 """How many tools that wrappers brought are kept, ready to run."""
@@ -44,9 +47,9 @@ _MOST_BROUGHT: Final = 64
 class ToolNode(OwnToolNode, Runnable[Any, Any]):  # type: ignore[misc]  # a Runnable may have no name
     """Executes the calls of the newest AI message, as a node of a LangGraph graph or by itself.
 
-    It takes what LangGraph's own ``ToolNode`` takes and gives back what that gives back: messages of LangChain, commands
-    of LangGraph. What it does in between is Surehand's: see ``surehand.ToolNode``, all of whose options it has. On each
-    tool message the outcome stands in ``response_metadata["surehand"]``.
+    It takes what LangGraph's own ``ToolNode`` takes and gives back what that gives back: LangChain's messages and
+    LangGraph's commands. What it does in between is Surehand's: see ``surehand.ToolNode``, all of whose options it has.
+    On each tool message the outcome stands in ``response_metadata["surehand"]``.
 
     Args:
         tools: LangChain's tools, ours, or functions.
@@ -94,18 +97,19 @@ class ToolNode(OwnToolNode, Runnable[Any, Any]):  # type: ignore[misc]  # a Runn
         )
         self._errors = _upstream_errors(handle_tool_errors) if self._compat else None
         if self._compat:
-            options = {**UPSTREAM_OPTIONS, **_UPSTREAM_NODE, **options}
+            options = UPSTREAM_OPTIONS | _UPSTREAM_NODE | options
         if self._errors is None and handle_tool_errors is not UNSET:
             options["handle_tool_errors"] = handle_tool_errors
         given: Any = tools
         if not isinstance(given, str | Mapping) and hasattr(given, "__iter__"):
             given = _distinct(map(self._as_tool, given), keep_last=self._compat is not None)
+        known: Any = {"commands": True, **options}
         super().__init__(
             given,
             name=text("name", name),
             tags=tags,
             messages_key=messages_key,
-            **{"commands": True, **options},
+            **known,
         )
         self._foreign: dict[str, Any] = {known: _as_foreign(tool) for known, tool in self.tools_by_name.items()}
         self.tools_by_name = self._foreign
@@ -114,14 +118,17 @@ class ToolNode(OwnToolNode, Runnable[Any, Any]):  # type: ignore[misc]  # a Runn
 
     def _as_tool(self, tool: Any) -> Any:
         """A tool as it is to be run; what LangGraph fills, only a tool of LangChain's can ask for."""
+        is_compatible = self._compat is not None
         if isinstance(tool, ForeignTool):
-            return from_langchain_tool(tool, by_name=self._compat is not None)
-        is_function = callable(tool) and not isinstance(tool, type | BaseTool)
-        if is_function and self._compat is not None:
-            return from_langchain_tool(foreign_tool(tool), by_name=True)
-        if is_function and is_marked(tool):
-            return from_langchain_tool(foreign_tool(description=tool.__doc__ or tool.__name__)(tool))
-        return tool
+            return from_langchain_tool(tool, by_name=is_compatible)
+        if isinstance(tool, type | BaseTool) or not callable(tool):
+            return tool
+        function: Any = tool
+        if is_compatible:
+            return from_langchain_tool(foreign_tool(function), by_name=True)
+        if is_marked(function):
+            return from_langchain_tool(foreign_tool(description=function.__doc__ or function.__name__)(function))
+        return function
 
     @override
     def invoke(self, input: Any, config: Any = None, *, context: Any = None, **_: Any) -> Any:
@@ -227,15 +234,15 @@ class ToolNode(OwnToolNode, Runnable[Any, Any]):  # type: ignore[misc]  # a Runn
         return turn.output.all(parts)
 
 
-def check_compat(compat: Any) -> Compat | None:
+def check_compat(compat: Compat | None) -> Compat | None:
     """The name of whose defaults hold, if it is one.
 
     Raises:
         OptionError: It is none.
     """
-    if compat is not None and compat != "langgraph":
+    if compat not in (None, "langgraph"):
         raise OptionError(option="compat", value=compat, expected="'langgraph' or None")
-    return cast("Compat | None", compat)
+    return compat
 
 
 def _upstream_errors(rule: Any) -> UpstreamErrors:

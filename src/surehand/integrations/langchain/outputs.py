@@ -5,6 +5,9 @@ So what such a turn has to say goes into that one command: the commands of the o
 beside it where the command hands messages on.
 """
 
+# LangChain's own types are partly unknown, and isinstance() narrows Any to a container of unknown items.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -24,6 +27,7 @@ from surehand.integrations.langchain.commands import (
     messages_of,
     originals,
     own_answer,
+    targets_of,
     with_messages,
 )
 from surehand.shapes import is_object
@@ -98,7 +102,7 @@ class Output:
 
     def _one_of(self, commands: Sequence[Any]) -> Any:
         """One command that does what several do."""
-        goto = [target for command in commands for target in _targets(command.goto)]
+        goto = [target for command in commands for target in targets_of(command.goto)]
         updates = [command.update for command in commands if command.update]
         return replace(commands[0], goto=goto, update=self._one_update(updates))
 
@@ -128,10 +132,6 @@ def _only_sends(part: Any) -> bool:
         and isinstance(part.goto, list)
         and all(hasattr(target, "node") for target in part.goto)
     )
-
-
-def _targets(goto: Any) -> list[Any]:
-    return [goto] if isinstance(goto, str) or hasattr(goto, "node") else list(goto)
 
 
 def _pairs_of(update: Any) -> list[tuple[str, Any]]:

@@ -8,6 +8,9 @@ it is the answer to. That list outlives the process, and so does who was meant.
 What would change our minds: an interrupt in LangGraph that says by a key of its own which question it is.
 """
 
+# LangChain's own types are partly unknown, and isinstance() narrows Any to a container of unknown items.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+
 from __future__ import annotations
 
 import hashlib
@@ -143,7 +146,11 @@ class NodeQuestions:
     def _without_answers(self, send: Any) -> Any:
         if send is None:
             return None
-        return lambda writes: send([write for write in writes if write[0] != _RESUME])
+
+        def sending(writes: Sequence[tuple[str, Any]]) -> None:
+            send([write for write in writes if write[0] != _RESUME])
+
+        return sending
 
     def question(self, asker: Asker, error: Any) -> Interrupted:
         """What LangGraph's ``interrupt``, or a graph inside of the call, has raised."""
@@ -182,12 +189,10 @@ class NodeQuestions:
     def _raise(self, kept: list[Any], signal: BaseException | None, question: Interrupt) -> NoReturn:
         """Ask once more, in the place that the answer will be found in."""
         types = importlib.import_module("langgraph.types")
-        asked: Any = None if signal is None else cast("Any", signal.args[0][0])
+        asked: Any = None if signal is None else signal.args[0][0]
         value = question.value if asked is None else asked.value
         schema = getattr(asked, "response_schema", None)
-        pad = replace(
-            self._conf[_PAD], resume=kept, interrupt_counter=lambda: len(kept), get_null_resume=lambda *_: None
-        )
+        pad = replace(self._conf[_PAD], resume=kept, interrupt_counter=kept.__len__, get_null_resume=_nothing_heard)
         config = {**self.config, "configurable": {**self._conf, _PAD: pad}}
         token = var_child_runnable_config.set(cast("RunnableConfig", config))
         try:
@@ -205,6 +210,10 @@ class NodeQuestions:
 _INSIDE: Final = "/inside"
 """Ends the key of what a graph inside of a call asks: LangGraph finds its answer by itself."""
 _NOTHING: Final = object()
+
+
+def _nothing_heard(consume: bool = False) -> None:  # noqa: FBT001, FBT002 - LangGraph's own signature
+    del consume
 
 
 def _mark_in(item: Any) -> str | None:

@@ -5,6 +5,9 @@ validator that adds one would add two. So the typed values are for whoever looks
 arguments that they were made of.
 """
 
+# LangChain's own types are partly unknown, and isinstance() narrows Any to a container of unknown items.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping

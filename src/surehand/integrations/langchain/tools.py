@@ -6,6 +6,9 @@ written for the model as any result is. LangChain writes a result where the tool
 the function of a plain tool is listened to, and of other tools the text is taken.
 """
 
+# LangChain's own types are partly unknown, and isinstance() narrows Any to a container of unknown items.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+
 from __future__ import annotations
 
 import copy
@@ -98,9 +101,12 @@ def _own_rule(tool: ForeignTool) -> Mapping[type[Exception], Any]:
     """What the tool itself says to arguments that do not fit."""
     rule = tool.handle_validation_error
     if callable(rule):
-        function: Callable[[Any], Any] = rule
-        return {InvalidArguments: lambda error: function(error.__cause__ or error)}
+        return {InvalidArguments: _told_by(rule)}
     return {InvalidArguments: rule if isinstance(rule, str) else _DEFAULT_VALIDATION_TEXT}
+
+
+def _told_by(rule: Callable[[Any], Any]) -> Callable[[InvalidArguments], Any]:
+    return lambda error: rule(error.__cause__ or error)
 
 
 # -- its body --------------------------------------------------------------------------------------------------------
@@ -171,7 +177,7 @@ def _body_of(tool: ForeignTool, wanted: Wanted) -> Body:
 
 
 def _has_own_arun(tool: ForeignTool) -> bool:
-    return type(tool)._arun is not ForeignTool._arun  # noqa: SLF001 - LangChain's hook for subclasses
+    return getattr(type(tool), "_arun", None) is not getattr(ForeignTool, "_arun", None)
 
 
 _heard: ContextVar[list[Any] | None] = ContextVar("surehand_heard", default=None)

@@ -4,12 +4,15 @@ The calls are run as ever; what is said of a failure, and whether it is told at 
 decides by: the exception alone.
 """
 
+# LangChain's own types are partly unknown, and isinstance() narrows Any to a container of unknown items.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+
 from __future__ import annotations
 
 import inspect
 import json
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import UnionType
 from typing import Any, Final, Union, cast, get_args, get_origin
@@ -35,7 +38,7 @@ __all__ = [
     "plain_content",
 ]
 
-UPSTREAM_OPTIONS: Final[Mapping[str, Any]] = {
+UPSTREAM_OPTIONS: Final[dict[str, Any]] = {
     "timeout": None,
     "retry": None,
     "repeat_guard": False,
@@ -234,7 +237,7 @@ def check_answered(value: Any, *, call_id: str, name: str, key: str, form: Form,
     if not isinstance(value, GraphCommand) or value.update is not None:
         return
     if isinstance(returned, list):
-        raise ValueError(
+        raise ValueError(  # noqa: TRY004 - it is what LangGraph raises
             f"Tool {name} returned a list with 0 messages bound to tool_call_id {call_id!r}; "
             "expected exactly one terminating ToolMessage."
         )

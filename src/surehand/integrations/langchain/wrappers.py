@@ -5,6 +5,9 @@ the tool, and one whose arguments are wrong. So it is outside of all the steps t
 ``execute`` is one way through all of them.
 """
 
+# LangChain's own types are partly unknown, and isinstance() narrows Any to a container of unknown items.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+
 from __future__ import annotations
 
 import asyncio
@@ -141,11 +144,15 @@ class Wrapped:
         if wrap is None or (awrap is not None and not entered_by_sync_door()):
             return None if awrap is None else await awrap(request, self._execute)
         if self._call.turn.is_inline:
-            return wrap(request, lambda given: finish_without_loop(self._execute(given)))
+            return wrap(request, self._execute_here)
         places: asyncio.Semaphore = self._call.turn.shared.setdefault(_PLACES, asyncio.Semaphore(_MAX_WAITING))
         await places.acquire()
         with self._call.turn.holding(self._call.position, places.release):
             return await run_with_callback(partial(_wrapped, wrap, request), self._execute_or_ask)
+
+    def _execute_here(self, request: Any) -> Any:
+        """``execute`` where no loop is needed."""
+        return finish_without_loop(self._execute(request))
 
     async def _execute_or_ask(self, request: Any) -> Any:
         """``execute`` for a thread, which has to hear of a question to be ended by it."""
