@@ -36,6 +36,8 @@ _LONGEST: Final = max(map(len, _SIGNS))
 _NOTHING: Final = re.compile(rf"(?:\s|{'|'.join(map(re.escape, END_TOKENS))})*+")
 _HEAD: Final = 300
 """Characters behind a mark that can show that no call begins there."""
+_MAX_MARKS: Final = 500
+"""Marks that are looked at in one text. A text with more of them is no reply but a model that does not stop."""
 _FEW: Final = 64
 """So many characters held back are looked at with each piece; more only when twice as many have come."""
 
@@ -71,6 +73,8 @@ class TextCallFilter:
     def __init__(self, tool_names: Collection[str], *, forms: Collection[TextCallForm] = FORMS) -> None:
         self._offered = Offered(tool_names)
         self._forms = forms
+        self._bodies = {mark: [body for body in mark.bodies if not set(body.forms).isdisjoint(forms)] for mark in MARKS}
+        self._marks = _MAX_MARKS
         self._held: list[str] = []
         self._size = 0
         self._next_look = 0
@@ -166,10 +170,12 @@ class TextCallFilter:
         if sign.group() == FENCE:
             return self._fence(text, start, is_end=is_end)
         mark = _MARK_OF[sign.group()]
-        is_open = not self._place.is_in_code and (
-            self._place.is_line_start or self._place.is_open_to(is_word=mark.is_word)
-        )
-        return self._mark(text, sign, mark, is_end=is_end) if is_open else self._pass(text, start, end)
+        is_open = self._place.is_line_start or self._place.is_open_to(is_word=mark.is_word)
+        if self._place.is_in_code or not is_open or not self._marks:
+            return self._pass(text, start, end)
+        step = self._mark(text, sign, mark, is_end=is_end)
+        self._marks -= step is not None
+        return step
 
     def _pass(self, text: str, start: int, end: int) -> _Step:
         """Go on behind something that means nothing here; tags do not end the start of a line."""
@@ -189,15 +195,15 @@ class TextCallFilter:
 
     def _mark(self, text: str, sign: re.Match[str], mark: Mark, *, is_end: bool) -> _Step | None:
         inside = sign.end() - min(mark.keeps, len(sign.group()))
-        stop = mark.stop.search(text, sign.end())
-        block_end = len(text) if stop is None else stop.start()
-        head = text[inside : min(block_end, inside + _HEAD)].lstrip()
-        bodies = [body for body in self._bodies(mark) if body.may_begin(head, self._offered)]
-        data_end = None if mark.has_closer else end_of_data(text, inside, self._offered)
+        head = text[inside : inside + _HEAD].lstrip()
+        bodies = [body for body in self._bodies[mark] if body.may_begin(head, self._offered)]
+        data_end = None if mark.has_closer or not bodies else end_of_data(text, inside, self._offered)
         if not bodies or data_end is not None:
             return self._pass(text, sign.start(), data_end or sign.end())
+        stop = mark.stop.search(text, sign.end())
         if stop is None and not is_end:
             return None
+        block_end = len(text) if stop is None else stop.start()
         block = Block(text[inside:block_end], is_closed=stop is not None)
         none: list[ToolCall] = []
         calls = next((calls for body in bodies if (calls := body.read(block, self._offered))), none)
@@ -212,12 +218,11 @@ class TextCallFilter:
         """A call in the middle of a line: it counts where nothing but calls follows it."""
         run_end = _end_of_run(text, step.end, mark)
         rest = text[run_end : run_end + _LONGEST]
-        if not is_end and any(sign.startswith(rest) for sign in (*mark.openers, *END_TOKENS)):  # also where none is left
+        if not is_end and any(
+            sign.startswith(rest) for sign in (*mark.openers, *END_TOKENS)
+        ):  # also where none is left
             return None
         return self._pass(text, step.start, run_end) if rest else step
-
-    def _bodies(self, mark: Mark) -> list[Body]:
-        return [body for body in mark.bodies if any(form in self._forms for form in body.forms)]
 
 
 def _possible_sign(text: str, at: int) -> int:

@@ -11,6 +11,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, Final
 
 from surehand.dialects.text_calls.offered import Block, Offered, broken_call, call_of, without_end_tokens
@@ -110,7 +111,7 @@ def _call_may_begin(text: str, offered: Offered) -> bool:
 
 def _calls_in(text: str) -> list[tuple[str, dict[str, Any]]]:
     """Names and arguments; a list of calls, or calls one after the other."""
-    tokens = iter([*_tokens(text), ("end", "")])
+    tokens = chain(_tokens(text), [("end", "")])
     kind, piece = next(tokens)
     is_list = piece == "["
     if is_list:
