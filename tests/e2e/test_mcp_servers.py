@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import subprocess
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 
 from support.mcp.real_servers import children, everything, git, time
-from support.mcp.runs import answer_of, call, until
+from support.mcp.runs import FAULTS, Log, answer_of, call, faulty, is_alive, until
 from support.programs import run_python
 from surehand import AIMessage, FailureKind, ToolMessage, ToolNode, create_agent
 from surehand.events import CallProgressed, CallStarted, Event
@@ -209,3 +210,61 @@ def test_a_program_that_forgets_to_close_ends_and_leaves_nothing(tmp_path: Path)
     ended = run_python("program.py", cwd=tmp_path, environ={"PYTHONPATH": os.pathsep.join(sys.path)})
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "success\n", "")
     assert clock.monotonic() - begun < 30
+
+
+def test_a_server_that_will_not_end_is_killed_and_holds_up_nobody(tmp_path: Path) -> None:
+    log = Log(tmp_path / "log")
+    stubborn = faulty("--log", log.path, "--stubborn")
+    with stubborn:
+        pass
+    assert not is_alive(log.pids()[0])
+
+    program = PROGRAM.replace('["-m", "mcp_server_time"]', f"{[str(FAULTS), '--log', str(log.path), '--stubborn']!r}")
+    program = program.replace("get_current_time", "echo").replace("timezone", "text")
+    (tmp_path / "program.py").write_text(program, encoding="utf-8")
+    ended = run_python("program.py", cwd=tmp_path, environ={"PYTHONPATH": os.pathsep.join(sys.path)})
+    assert (ended.returncode, ended.stdout) == (0, "success\n")
+    until(lambda: not is_alive(log.pids()[1]))
+
+
+def test_a_server_that_nobody_holds_any_more_is_ended() -> None:
+    before = children()
+    server = time()
+    server.tools()
+    assert children() != before
+    del server
+    gc.collect()
+    until(lambda: children() == before)
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_forked_child_has_a_session_of_its_own_and_leaves_its_parents_alone() -> None:
+    with time() as server:
+        node = ToolNode(server.tools())
+        child = os.fork()
+        if not child:
+            status = answer_of(node, "get_current_time", timezone="UTC").status
+            server.close()
+            os._exit(0 if status == "success" else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert answer_of(node, "get_current_time", timezone="UTC").status == "success"
+
+
+WITHOUT_SDK = """
+import sys
+sys.modules["mcp"] = None
+from surehand import MissingExtraError
+from surehand.integrations.mcp import McpServer, serve_mcp
+
+for use in (lambda: McpServer.stdio("x"), lambda: serve_mcp([len])):
+    try:
+        use()
+    except MissingExtraError as error:
+        print(error)
+"""
+
+
+def test_without_the_sdk_it_is_said_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(WITHOUT_SDK, encoding="utf-8")
+    ended = run_python("program.py", cwd=tmp_path, environ={"PYTHONPATH": os.pathsep.join(sys.path)})
+    assert ended.stdout.count("pip install 'surehand[mcp]'") == 2

@@ -242,6 +242,17 @@ def test_our_own_client_over_http(url: str) -> None:
     assert [progress["progress"] for progress in told] == [1, 2, 3]
 
 
+@pytest.mark.parametrize(
+    ("content", "words"), [({"approve": True}, "wiped /a"), (None, "The user did not approve it.")]
+)
+def test_our_own_client_has_its_host_ask_the_human(url: str, content: dict[str, Any] | None, words: str) -> None:
+    async def ask(context: Any, params: Any) -> ElicitResult:
+        return ElicitResult(action="decline") if content is None else ElicitResult(action="accept", content=content)
+
+    with McpServer.http(url, elicitation=ask) as server:
+        assert words in answer_of(ToolNode(server), "wipe", path="/a").text
+
+
 def test_our_own_client_over_pipes_and_nothing_is_left() -> None:
     with McpServer.stdio(sys.executable, COMMAND, env=ENVIRONMENT) as server:
         node = ToolNode(server)

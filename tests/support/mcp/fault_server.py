@@ -1,6 +1,6 @@
 """An MCP server over stdio that does what servers do when they go wrong. Run as a program:
 
-    python fault_server.py [--log FILE] [--pages N] [--hostile] [--garbage] [--noise]
+    python fault_server.py [--log FILE] [--pages N] [--hostile] [--garbage] [--noise] [--stubborn]
                            [--die-at-start | --hang-at-start | --die-if FILE]
 
 It speaks the handshake of 2025-06-18 and knows no newer one. Each line that it reads goes to the log, after a line with
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 import threading
 import time
@@ -121,6 +122,7 @@ def main() -> None:
     parser.add_argument("--die-at-start", action="store_true")
     parser.add_argument("--die-if", type=Path)
     parser.add_argument("--hang-at-start", action="store_true")
+    parser.add_argument("--stubborn", action="store_true")
     options = parser.parse_args()
     if options.noise:
         sys.stderr.write("starting\nusing the key sk-ant-REDACTED in sense.\n" * 2_000)
@@ -130,7 +132,11 @@ def main() -> None:
         sys.exit(1)
     if options.hang_at_start:
         time.sleep(60)
+    if options.stubborn:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
     server.serve()
+    if options.stubborn:
+        time.sleep(60)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Life", "sdk_side"]
 
-_EXIT_SECONDS: Final = 5.0
+_EXIT_SECONDS: Final = 8.0
 """How long servers may take to end at the end of the program; one that ignores the end of its input is killed first."""
 
 
