@@ -8,10 +8,11 @@ not for others to read, and a tool with a JSON Schema has none. To validate by t
 validator, which would disagree with the first. So what cannot be known without a value is read loosely: the keys of
 ``if``, ``then`` and of alternatives that add to an object are known and never required, and where no type is declared
 nothing is asked for. To say too little costs a coercion, and a round trip to the model; to say too much would change a
-value that was right.
+value that was right. What a JSON Schema's validator asks for where it refuses a value (``Wanted``) makes good for what
+was said too little; but names, nulls and secrets have to be known before.
 
 Schemas refer to themselves. A place that is named again while it is still being read is the same object, filled later:
-hence a class that is changed while it is built. What would change our minds: a validator that says what it asks for.
+hence a class that is changed while it is built. What would change our minds: validators that all say what they ask for.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ An author's ``^(a+)+$`` keeps a matcher that tries every way busy for minutes, w
 validator's own engine takes time in proportion to the text, so that such a pattern is none to fear. Two kinds are left:
 those with lookarounds or back references, which can only be tried, and those that unfold to very much, such as
 ``(a{0,100}){0,100}``. Both are matched by ``BoundedPattern``: so many steps back, so much text in one call, and what
-goes beyond is refused in words. What would change our mind: an engine with a budget of its own.
+goes beyond is refused in words. What would change our minds: an engine with a budget of its own.
 
 Authors also write what only JavaScript's old mode takes, ``[\w-.]`` or a lone ``{``. It has one meaning, so
 ``readable`` writes it as the engine wants it.
