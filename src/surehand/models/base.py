@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Self
 
 from surehand.concurrency import run_sync
 from surehand.control import Publisher, RunConfig
-from surehand.dialects import text_calls as text_dialect
 from surehand.errors import OptionError, ToolDefinitionError
 from surehand.messages import (
     AIMessage,
@@ -30,6 +29,7 @@ from surehand.messages import (
 )
 from surehand.models.nudge import Nudge, as_nudge
 from surehand.models.protocol import ModelInput, ToolChoice
+from surehand.models.said import Said, TextCalls, forms_of
 from surehand.tools import BaseTool, as_tools, export_names, original_names
 
 __all__ = ["BaseChatModel", "ModelRequest", "refuse_options"]
@@ -64,8 +64,9 @@ class BaseChatModel(ABC):
 
     Args:
         nudge: A sentence after the last tool result of each request (see ``Nudge``); True for the default sentences.
-        text_calls: Whether a call that the model wrote as text is read as a call. Only whole-message, tagged or fenced
-            calls of the tools that were offered count, and only when the reply has no calls of its own.
+        text_calls: Whether a call that the model wrote as text is read as a call, or the names of the forms that are
+            (see ``TextCallForm``). Only whole-message, marked or fenced calls of the tools that were offered count, and
+            only when the reply has no calls of its own.
         options: Further fields of each request, in the provider's own names.
     """
 
@@ -76,11 +77,11 @@ class BaseChatModel(ABC):
         self,
         *,
         nudge: bool | Nudge | None = None,
-        text_calls: bool = False,
+        text_calls: TextCalls = False,
         options: Mapping[str, Any] | None = None,
     ) -> None:
         self._nudge = as_nudge(nudge)
-        self._text_calls = text_calls
+        self._text_forms = forms_of(text_calls)
         self._options = self._checked_options(dict(options or {}))
         self._tools: tuple[BaseTool, ...] = ()
         self._tool_choice: str | Mapping[str, Any] | None = None
@@ -142,19 +143,13 @@ class BaseChatModel(ABC):
         reader = message_reader()
         if reader is not None:
             return await self._told(request, reader)
-        reply = _with_own_names(await self._answer(request), request)
-        return self._with_text_calls(reply, request)
+        return self._read(await self._answer(request), request)
 
     async def _told(self, request: ModelRequest, reader: Publisher) -> AIMessage:
         """The answer, told while it comes to whoever reads the messages of the graph around."""
         if not self._has_pieces():
-            reply = _with_own_names(await self._answer(request), request)
-            return tell(self._with_text_calls(reply, request), reader)
-        reply = await told(self._own_pieces(request), reader)
-        said = self._with_text_calls(reply, request)
-        if said is not reply:
-            reader("messages", AIMessageChunk.of(AIMessage("", tool_calls=said.tool_calls, id=reply.id)))
-        return said
+            return tell(self._read(await self._answer(request), request), reader)
+        return await told(self._all_pieces(request), reader)
 
     def stream(self, input: ModelInput, config: RunConfig | None = None) -> Iterator[AIMessageChunk]:
         """The answer in pieces, as they arrive; their sum is the answer. Raises as ``invoke`` does."""
@@ -173,16 +168,16 @@ class BaseChatModel(ABC):
                 yield piece
 
     async def _all_pieces(self, request: ModelRequest) -> AsyncGenerator[AIMessageChunk, None]:
-        """The reply in pieces, and the calls that it holds as text."""
-        whole: AIMessageChunk | None = None
+        """The reply in pieces; calls that it holds as text come as calls, at the end, and not as text."""
+        said = self._said(request)
         async with aclosing(self._own_pieces(request)) as pieces:
             async for piece in pieces:
-                if self._text_calls:
-                    whole = piece if whole is None else whole + piece
-                yield piece
-        # Told only when the text has ended, which has been streamed by then: a call cannot be seen before it is whole.
-        if whole is not None and (calls := self._text_calls_of(whole, request)):
-            yield AIMessageChunk.of(AIMessage("", tool_calls=calls))
+                heard = piece if said is None else said.hear(piece)
+                if heard is not None:
+                    yield heard
+        rest = None if said is None else said.rest()
+        if rest is not None:
+            yield rest
 
     async def _own_pieces(self, request: ModelRequest) -> AsyncGenerator[AIMessageChunk, None]:
         """The reply in pieces, with the tools' own names."""
@@ -217,18 +212,18 @@ class BaseChatModel(ABC):
             wire_names=self._wire_names,
         )
 
-    def _with_text_calls(self, reply: AIMessage, request: ModelRequest) -> AIMessage:
-        calls = self._text_calls_of(reply, request)
-        if not calls:
-            return reply
-        # What was said before a tag is for the user; the marks and the JSON are not.
-        said = reply.text.partition("<tool_call>")[0] if "<tool_call>" in reply.text else ""
-        return reply.replace(content=said.strip(), tool_calls=calls)
+    def _read(self, reply: AIMessage, request: ModelRequest) -> AIMessage:
+        """The reply with the tools' own names, and with the calls that it holds as text."""
+        said = self._said(request)
+        own = _with_own_names(reply, request)
+        return own if said is None else said.read(own)
 
-    def _text_calls_of(self, reply: AIMessage, request: ModelRequest) -> list[Mapping[str, Any]]:
-        if not self._text_calls or not request.tools or reply.tool_calls:
-            return []
-        return list(text_dialect.read_text_calls(reply.text, request.tool_names) or ())
+    def _said(self, request: ModelRequest) -> Said | None:
+        """What reads calls out of the text of a reply; None where that is not asked for."""
+        if not self._text_forms or not request.tools:
+            return None
+        offered = {request.wire_names.get(name, name): name for name in request.tool_names}
+        return Said(offered, self._text_forms)
 
 
 def refuse_options(options: Mapping[str, Any], names: Collection[str]) -> None:

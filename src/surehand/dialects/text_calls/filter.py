@@ -17,7 +17,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from surehand.dialects.text_calls.forms import FORMS, MARKS, Body, Mark, TextCallForm
+from surehand.dialects.text_calls.forms import FORMS, MARKS, Mark, TextCallForm
 from surehand.dialects.text_calls.json_calls import end_of_data
 from surehand.dialects.text_calls.offered import END_TOKENS, Block, Offered
 from surehand.dialects.text_calls.places import FENCE, Place
