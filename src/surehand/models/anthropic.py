@@ -17,6 +17,7 @@ from surehand.models.clients import LoopClients
 from surehand.models.connection import Connection
 from surehand.models.failures import Address, as_model_errors, bad_reply, checked_json, missing_key
 from surehand.models.nudge import Nudge
+from surehand.models.said import TextCalls
 from surehand.policy import count
 from surehand.shapes import items_of, mapping_of
 
@@ -78,7 +79,7 @@ class ChatAnthropic(BaseChatModel):
         timeout: float | None = 120.0,
         max_retries: int = 2,
         nudge: bool | Nudge | None = None,
-        text_calls: bool = False,
+        text_calls: TextCalls = False,
         client_options: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:

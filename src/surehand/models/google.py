@@ -27,6 +27,7 @@ from surehand.models.failures import (
     missing_key,
 )
 from surehand.models.nudge import Nudge
+from surehand.models.said import TextCalls
 from surehand.policy import count_or_none
 from surehand.shapes import mapping_of
 from surehand.wording import clipped
@@ -109,7 +110,7 @@ class ChatGoogle(BaseChatModel):
         timeout: float | None = 120.0,
         max_retries: int = 2,
         nudge: bool | Nudge | None = None,
-        text_calls: bool = False,
+        text_calls: TextCalls = False,
         client_options: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:

@@ -24,6 +24,7 @@ from surehand.errors import MissingExtraError, ModelError, OptionError, shown
 from surehand.messages import AIMessage, AIMessageChunk
 from surehand.models.base import BaseChatModel, ModelRequest
 from surehand.models.nudge import Nudge
+from surehand.models.said import TextCalls
 from surehand.models.weights import find_weights
 from surehand.policy import count
 
@@ -119,7 +120,7 @@ class LocalModel(BaseChatModel):
         max_tokens: int = 1024,
         template: Template | None = None,
         nudge: bool | Nudge | None = True,
-        text_calls: bool = True,
+        text_calls: TextCalls = True,
         **options: Any,
     ) -> None:
         super().__init__(nudge=nudge, text_calls=text_calls, options=options)

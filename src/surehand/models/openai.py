@@ -23,6 +23,7 @@ from surehand.models.failures import Address, as_model_errors, bad_reply, checke
 from surehand.models.nudge import Nudge
 from surehand.models.openai_chat import Api, ChatApi
 from surehand.models.openai_responses import ResponsesApi
+from surehand.models.said import TextCalls
 from surehand.policy import count_or_none
 
 if TYPE_CHECKING:
@@ -148,7 +149,7 @@ class ChatOpenAI(BaseChatModel):
         timeout: float | None = 120.0,
         max_retries: int = 2,
         nudge: bool | Nudge | None = None,
-        text_calls: bool = False,
+        text_calls: TextCalls = False,
         endpoint: Endpoint = OPENAI,
         api: Literal["chat", "responses"] = "chat",
         stream_usage: bool = True,

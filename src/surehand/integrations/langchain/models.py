@@ -15,6 +15,7 @@ from surehand.errors import ModelError, OptionError
 from surehand.foreign import is_langchain
 from surehand.messages import AIMessage, AIMessageChunk, Message, ToolCallChunk, ToolMessage
 from surehand.models import BaseChatModel, ModelRequest, Nudge
+from surehand.models.said import TextCalls
 from surehand.shapes import items_of, mapping_of
 from surehand.tools import BaseTool, as_tools
 
@@ -41,7 +42,7 @@ class LangChainModel(BaseChatModel):
         model.bind_tools([add]).invoke("What is 2 + 3?").tool_calls
     """
 
-    def __init__(self, model: Any, *, nudge: bool | Nudge | None = None, text_calls: bool = False) -> None:
+    def __init__(self, model: Any, *, nudge: bool | Nudge | None = None, text_calls: TextCalls = False) -> None:
         super().__init__(nudge=nudge, text_calls=text_calls)
         if not is_langchain(model) or not hasattr(_innermost(model), "bind_tools"):
             raise OptionError(
