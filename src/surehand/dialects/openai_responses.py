@@ -100,7 +100,8 @@ class _History:
         self._reply: Mapping[str, Any] = {}
         """The response that the turn is, where it came as one."""
         self._answers: list[dict[str, Any]] = []
-        self._foreign: set[object] = set()
+        self._ours: set[str | None] = set()
+        self._foreign: set[str | None] = set()
         """The ids of calls that are none of ours; a few clients answer them as if they were."""
 
     def entries(self) -> list[object]:
@@ -118,7 +119,7 @@ class _History:
             self._reply = fields
             for item in output:
                 self._add(item)
-        elif kind in OUTPUTS.values() and fields.get("call_id") not in self._foreign:
+        elif kind in OUTPUTS.values() and call_id_of(fields) not in self._foreign - self._ours:
             self._answers.append(_answer_fields(fields))
         elif role == "assistant" or (role is None and is_item(fields)):
             self._add({"type": "message", **fields})
@@ -129,8 +130,11 @@ class _History:
     def _add(self, item: Mapping[str, Any]) -> None:
         if self._answers and not is_follow_up(item):
             self._end_turn()
-        if item.get("type") not in OUTPUTS and not is_follow_up(item) and item.get("call_id"):
-            self._foreign.add(item["call_id"])
+        call_id = call_id_of(item)
+        if item.get("type") in OUTPUTS:
+            self._ours.add(call_id)
+        elif item.get("type", "").endswith("_call"):
+            self._foreign.add(call_id)
         self._turn.append(item)
 
     def _end_turn(self) -> None:
@@ -151,7 +155,7 @@ def _answer_fields(item: Mapping[str, Any]) -> dict[str, Any]:
 
 def write_answers(answers: Iterable[ToolMessage], /, given: Sequence[object] = ()) -> list[dict[str, Any]]:
     """Tool messages as output items, with the ids that they came with, each in the form of the call it answers."""
-    calls: dict[object, Mapping[str, Any]] = {}
+    calls: dict[str | None, Mapping[str, Any]] = {}
     for value in given:
         fields = item_of(value)
         output = output_of(fields)

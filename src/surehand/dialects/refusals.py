@@ -20,8 +20,8 @@ from surehand.shapes import items_of, mapping_of
 
 __all__ = ["read_refusal"]
 
-_NOT_OF_CALLS: Final = frozenset({"json_validate_failed"})
-"""Codes beside which the same field holds an answer that is not the JSON that was asked for."""
+_NO_CALL: Final = "json_validate_failed"
+"""The code beside which the same field holds an answer that is not the JSON that was asked for."""
 _QUOTED: Final = re.compile(r"error parsing tool call: raw='(?P<raw>.*)', err=", re.DOTALL)
 """How Ollama quotes arguments; whose they are, it does not say."""
 _TAGGED: Final = re.compile(r"<function=(?:name=)?[\"']?(?P<name>[^\s{}<>=\"'(\[]{1,128})[\"'>)\](\s=:]*")
@@ -60,7 +60,7 @@ def read_refusal(error: object, tool_names: Collection[str]) -> AIMessage | None
 def _said(error: Mapping[str, Any], tool_names: Collection[str]) -> tuple[str, list[ToolCall]]:
     """The text and the calls of what the model wrote."""
     text, message = error.get("failed_generation"), error.get("message")
-    if isinstance(text, str) and error.get("code") not in _NOT_OF_CALLS:
+    if isinstance(text, str) and error.get("code") != _NO_CALL:
         return _read(text.strip(), tool_names)
     quoted = _QUOTED.search(message) if isinstance(message, str) else None
     return ("", [_call("", quoted["raw"])]) if quoted else ("", [])

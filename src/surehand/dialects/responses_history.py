@@ -163,10 +163,10 @@ class _Turn:
             content = [_sent_back(part) for part in parts if part.get("text") or part.get("refusal")]
         if not content:
             return
-        item = {**_sent_back(block), "content": content}
-        if item.get("status", "completed") != "completed":
-            item = {key: item[key] for key in ("type", "role", "content")}
-        self._items.append(item)
+        if block.get("status") in (None, "completed"):
+            self._items.append({"role": "assistant", **_sent_back(block), "content": content})
+        else:
+            self._items.append({"type": "message", "role": "assistant", "content": content})
 
     def items(self, *, is_stored: bool) -> list[Item]:
         """The turn as the API takes it."""

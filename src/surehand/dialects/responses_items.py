@@ -41,12 +41,12 @@ _PROVIDER_RUN: Final = "xs_call_"
 _KINDS: Final = frozenset(
     {
         "message", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response", "tool_search_output", "program",
-        "program_output", "item_reference", "computer_call_output",
+        "program_output", "item_reference", "additional_tools", "configuration_update", "compaction_trigger",
     }
 )  # fmt: skip
 _ANSWERS: Final = frozenset({"mcp_approval_response", "tool_search_output"})
-_SEALED: Final = frozenset({"reasoning", "compaction"})
-"""Kinds whose names others use too; here they carry a summary, or what only the provider can read."""
+_SHARED: Final = {"reasoning": "reasoning", "compaction": "content"}
+"""Kinds whose names others use too -> what theirs hold, and ours do not."""
 _ELSEWHERE: Final = frozenset({"tool_call", "server_tool_call", "invalid_tool_call"})
 """Kinds of LangChain's that end like items."""
 
@@ -54,10 +54,11 @@ _ELSEWHERE: Final = frozenset({"tool_call", "server_tool_call", "invalid_tool_ca
 def item_of(value: object) -> Mapping[str, Any]:
     """The value as JSON: a mapping as it is, an object of the SDK's as it came; else an empty mapping."""
     dump = getattr(value, "model_dump", None)
-    if not callable(dump) or isinstance(value, type):
-        return mapping_of(value)
-    # With the nulls that were sent: some fields may be null, and must not be left out.
-    return mapping_of(dump(exclude_unset=True, warnings=False))
+    if callable(dump) and not isinstance(value, type):
+        # With the nulls that were sent: some fields may be null, and must not be left out.
+        value = dump(exclude_unset=True, warnings=False)
+    fields = mapping_of(value)
+    return fields if isinstance(fields.get("type", ""), str) else {}
 
 
 def output_of(fields: Mapping[str, Any]) -> list[Mapping[str, Any]] | None:
@@ -73,8 +74,8 @@ def is_item(block: Mapping[str, Any]) -> bool:
     kind = block.get("type")
     if not isinstance(kind, str) or kind in _ELSEWHERE:
         return False
-    if kind in _SEALED:
-        return "summary" in block or "encrypted_content" in block
+    if kind in _SHARED:
+        return _SHARED[kind] not in block
     return kind in _KINDS or kind.endswith(("_call", "_call_output"))
 
 
@@ -89,9 +90,10 @@ def is_follow_up(item: Mapping[str, Any]) -> bool:
     return isinstance(kind, str) and (kind.endswith("_call_output") or kind in _ANSWERS)
 
 
-def call_id_of(item: Mapping[str, Any]) -> object:
-    """The id that the answer to a call names."""
-    return item.get("call_id") or item.get("id")
+def call_id_of(item: Mapping[str, Any]) -> str | None:
+    """The id that the answer to a call names; None where it has none."""
+    call_id = item.get("call_id") or item.get("id")
+    return call_id if isinstance(call_id, str) else None
 
 
 def call_entry(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,7 +116,7 @@ def message_fields(items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "content": content_of(items),
         "tool_calls": [call_entry(item) for item in items if is_call(item)],
     }
-    refusal = "".join(part.get("refusal") or "" for part in _parts(items) if part.get("type") == "refusal")
+    refusal = "".join(part["refusal"] for part in _parts(items) if isinstance(part.get("refusal"), str))
     return {**fields, "refusal": refusal} if refusal else fields
 
 

@@ -86,19 +86,19 @@ class _Slot:
         """Whether its call has been told of."""
         self.is_closed = False
         self.is_contradicted = False
-        self.settled: set[tuple[str, object]] = set()
+        self.settled: set[tuple[str, int | None]] = set()
         """What can no longer grow, since the provider has said what it is as a whole."""
-        self._texts: dict[tuple[str, object], list[str]] = {}
+        self._texts: dict[tuple[str, int | None], list[str]] = {}
 
     @property
     def kind(self) -> object:
         return self.item.get("type")
 
-    def grow(self, what: str, part: object, text: str) -> None:
+    def grow(self, what: str, part: int | None, text: str) -> None:
         """Add the text of a delta."""
         self._texts.setdefault((what, part), []).append(text)
 
-    def grown(self, what: str, part: object) -> str:
+    def grown(self, what: str, part: int | None) -> str:
         """What deltas have brought."""
         return "".join(self._texts.get((what, part), ()))
 
@@ -223,7 +223,7 @@ class ResponseStream:
         slot.is_open = True
         news.pieces.append(_head(slot))
         if slot.kind == CUSTOM:
-            news.customs.append(str(call_id_of(slot.item)))
+            news.customs.append(call_id_of(slot.item) or "")
         what = _ARGUMENTS[slot.kind]
         self._tell(slot, what, slot.grown(what, None), news)
 
@@ -241,7 +241,8 @@ class ResponseStream:
         item = {"type": kind, "id": event.get("item_id")}
         index = event.get("output_index")
         slot = self._slot_of(item, index, is_new=False) or self._begun(item, index)
-        part = event.get("summary_index", event.get("content_index"))
+        number: object = event.get("content_index")
+        part = number if isinstance(number, int) else None
         text: object = event.get(what if end == "done" else "delta")
         if slot.kind != kind or not isinstance(text, str) or not text:
             return
@@ -251,7 +252,7 @@ class ResponseStream:
         elif end == "done" and (slot.is_open or kind == "message"):
             self._settle(slot, what, part, text, news)
 
-    def _settle(self, slot: _Slot, what: str, part: object, text: str, news: _News) -> None:
+    def _settle(self, slot: _Slot, what: str, part: int | None, text: str, news: _News) -> None:
         """Tell what a whole has that its deltas did not bring."""
         if (what, part) in slot.settled:
             return
@@ -299,7 +300,7 @@ def _are_two_calls(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return bool(one.get("call_id") and other.get("call_id"))  # not found by it, so that they differ
 
 
-def _fields_of(item: Mapping[str, Any]) -> Iterator[tuple[str, object, str]]:
+def _fields_of(item: Mapping[str, Any]) -> Iterator[tuple[str, int | None, str]]:
     """What of an item grows by deltas, each with the part that it is of."""
     if item.get("type") == "message":
         for number, part in enumerate(mapping_of(part) for part in items_of(item.get("content"))):
@@ -313,10 +314,10 @@ def _fields_of(item: Mapping[str, Any]) -> Iterator[tuple[str, object, str]]:
 
 
 def _head(slot: _Slot) -> ToolCallChunk:
-    call_id, name = call_id_of(slot.item), slot.item.get("name")
+    name = slot.item.get("name")
     return {
         **_piece(slot, FREE_TEXT_START if slot.kind == CUSTOM else ""),
-        "id": call_id if isinstance(call_id, str) else None,
+        "id": call_id_of(slot.item),
         "name": name if isinstance(name, str) else None,
     }
 

@@ -15,11 +15,12 @@ from typing import Any, Final
 
 from surehand.dialects.blocks import typed_block
 from surehand.errors import shown
-from surehand.messages import AIMessage, Content, ToolCall, is_empty, json_form
+from surehand.messages import AIMessage, Content, ToolCall, ToolMessage, is_empty, json_form
 from surehand.shapes import items_of, mapping_of
 from surehand.wording import clipped
 
 __all__ = [
+    "answer_ids",
     "clean",
     "clean_text",
     "content_blocks",
@@ -101,11 +102,27 @@ def sendable_name(name: str, names: Mapping[str, str]) -> str:
     return _BAD_NAME.sub("_", name)[:_MAX_NAME] or "unknown"
 
 
-def sendable_id(call_id: str, max_length: int = 64) -> str:
+def sendable_id(call_id: str, max_length: int = 64, *, pattern: re.Pattern[str] = _GOOD_ID) -> str:
     """The id, or where providers would refuse it another that is the same each time."""
-    if len(call_id) <= max_length and _GOOD_ID.fullmatch(call_id):
+    if len(call_id) <= max_length and pattern.fullmatch(call_id):
         return call_id
     return f"call_{hashlib.sha256(call_id.encode('utf-8', 'replace')).hexdigest()[:24]}"
+
+
+def answer_ids(answers: Sequence[ToolMessage], sent: Sequence[object]) -> list[str]:
+    """The ids that answers bear among a host's own messages.
+
+    They are the calls' own; where a provider gave one id to several calls, which were told apart here by other ids, the
+    answers have that one too, since the host's message has no other.
+
+    Args:
+        answers: In the order of the calls.
+        sent: The ids of the calls, as they came.
+    """
+    ids = [call_id if isinstance(call_id, str) and call_id.strip() else None for call_id in sent]
+    made = iter([call_id for place, call_id in enumerate(ids) if call_id is None or call_id in ids[:place]])
+    own = [answer.tool_call_id for answer in answers]
+    return [call_id if call_id in ids else next(made, None) or call_id for call_id in own]
 
 
 def content_blocks(content: Content, *, with_parts: bool = False) -> list[dict[str, Any]]:
@@ -139,7 +156,9 @@ def calls_in_order(
     if len(positions) == len(message.tool_calls):
         return dict(zip(positions, message.tool_calls, strict=True))
     by_id = {call["id"]: call for call in message.tool_calls}
-    ids = {position: blocks[position].get(id_key) for position in positions}
-    return {
-        position: by_id[call_id] for position, call_id in ids.items() if isinstance(call_id, str) and call_id in by_id
-    }
+    placed: dict[int, ToolCall] = {}
+    for position in positions:
+        call_id: object = blocks[position].get(id_key)
+        if isinstance(call_id, str) and call_id in by_id:
+            placed[position] = by_id.pop(call_id)  # a block that has the id of another stands for none
+    return placed

@@ -362,7 +362,8 @@ def test_custom_calls_in_a_stream_are_texts_and_not_json(text: str) -> None:
     ]
     cut_off, stream = openai_chat.ChatStream(), openai_chat.ChatStream()
     total = AIMessageChunk()
-    for frame in [*frames, {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}]:
+    end: dict[str, Any] = {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}
+    for frame in [*frames, end]:
         total += stream.feed(frame) or AIMessageChunk()
     for frame in frames:
         cut_off.feed(frame)
