@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from enum import StrEnum
-from typing import Any, cast
+from functools import partial
+from typing import Any, Final, cast
 
 from surehand import BaseTool
 from surehand.cli._screen import Screen
@@ -18,22 +19,29 @@ class SchemaForm(StrEnum):
     """Whose form of a tool definition."""
 
     OPENAI = "openai"
+    RESPONSES = "responses"
     ANTHROPIC = "anthropic"
+    GEMINI = "gemini"
+    BEDROCK = "bedrock"
     MCP = "mcp"
     JSON = "json"
 
 
+_EXPORTS: Final[Mapping[SchemaForm, Callable[[BaseTool], dict[str, Any]]]] = {
+    SchemaForm.OPENAI: BaseTool.to_openai,
+    SchemaForm.RESPONSES: partial(BaseTool.to_openai, api="responses"),
+    SchemaForm.ANTHROPIC: BaseTool.to_anthropic,
+    SchemaForm.GEMINI: BaseTool.to_gemini,
+    SchemaForm.BEDROCK: BaseTool.to_bedrock,
+    SchemaForm.MCP: BaseTool.to_mcp,
+}
+
+
 def exported(tools: Sequence[BaseTool], form: SchemaForm) -> Any:
     """The tools in a provider's form, as JSON data; ``json`` is name -> plain JSON Schema of the arguments."""
-    match form:
-        case SchemaForm.OPENAI:
-            return [tool.to_openai() for tool in tools]
-        case SchemaForm.ANTHROPIC:
-            return [tool.to_anthropic() for tool in tools]
-        case SchemaForm.MCP:
-            return [tool.to_mcp() for tool in tools]
-        case SchemaForm.JSON:
-            return {tool.name: tool.spec.schema.json_schema for tool in tools}
+    if form is SchemaForm.JSON:
+        return {tool.name: tool.spec.schema.json_schema for tool in tools}
+    return [_EXPORTS[form](tool) for tool in tools]
 
 
 def show_tools(tools: Sequence[BaseTool], screen: Screen) -> None:

@@ -2,7 +2,7 @@
 
 from surehand.tools.base import BaseTool
 from surehand.tools.collect import as_tools
-from surehand.tools.export import export_names, original_names
+from surehand.tools.export import Adaptation, adaptations, export_names, original_names
 from surehand.tools.function import Tool, tool
 from surehand.tools.namespaces import prefixed
 from surehand.tools.options import OPTION_NAMES, CallOptions, OptionArguments, tool_options
@@ -10,10 +10,12 @@ from surehand.tools.read_result import result_reader
 
 __all__ = [
     "OPTION_NAMES",
+    "Adaptation",
     "BaseTool",
     "CallOptions",
     "OptionArguments",
     "Tool",
+    "adaptations",
     "as_tools",
     "export_names",
     "original_names",

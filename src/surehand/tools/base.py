@@ -144,9 +144,9 @@ class BaseTool:
         """The tool as Amazon Bedrock's Converse API declares it."""
         return to_bedrock(self.spec)
 
-    def to_mcp(self) -> dict[str, Any]:
-        """The tool as MCP declares it."""
-        return to_mcp(self.spec)
+    def to_mcp(self, *, title: str = "", output_schema: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The tool as MCP declares it; see ``surehand.tools.export.to_mcp``."""
+        return to_mcp(self.spec, title=title, output_schema=output_schema)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.spec.name!r})"

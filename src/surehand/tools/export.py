@@ -193,9 +193,9 @@ def _schema(spec: ToolSpec, form: Form) -> tuple[dict[str, Any] | None, Notes]:
             return gemini_parameters(root, notes), notes
         case "anthropic" | "bedrock":
             _check_argument_names(root, notes)
-            return root, notes
         case "gemini":
-            return root, notes
+            pass
+    return root, notes
 
 
 def _check_argument_names(root: Mapping[str, Any], notes: Notes) -> None:

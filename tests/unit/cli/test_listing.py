@@ -25,7 +25,10 @@ def test_return_direct_is_listed_as_an_option(shop: str) -> None:
     ("form", "path"),
     [
         ("openai", (0, "function", "parameters")),
+        ("responses", (0, "parameters")),
         ("anthropic", (0, "input_schema")),
+        ("gemini", (0, "parametersJsonSchema")),
+        ("bedrock", (0, "toolSpec", "inputSchema", "json")),
         ("mcp", (0, "inputSchema")),
         ("json", ("find_order",)),
     ],
