@@ -9,14 +9,13 @@ came; the SDK is given one that it can read.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
 from weakref import WeakValueDictionary
 
-import anyio
 import httpx2
 from mcp.shared.message import SessionMessage
 from mcp.types import JSONRPCError, JSONRPCRequest, JSONRPCResponse, RequestId
@@ -160,21 +159,21 @@ class _Stream:
 
 class _Reading(_Stream):
     async def receive(self) -> _Item:
-        try:
-            item: _Item = await self._inner.receive()
-        except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
-            self._tap.ended()
-            raise
-        return self._tap.heard(item)
+        return await self._read(self._inner.receive)
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> _Item:
+        return await self._read(self._inner.__anext__)
+
+    async def _read(self, read: Callable[[], Awaitable[_Item]]) -> _Item:
         try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
+            item = await read()
+        except Exception:  # whichever way a stream says so
+            self._tap.ended()
+            raise
+        return self._tap.heard(item)
 
 
 class _Writing(_Stream):
