@@ -9,13 +9,16 @@ take: contents that are not empty, calls with plain ids, arguments that are a JS
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from surehand.dialects.blocks import answer_text, openai_block
+from surehand.dialects.chat_choices import choice_of
 from surehand.dialects.streams import FREE_TEXT_END, FREE_TEXT_START, Reply, free_text
 from surehand.dialects.wire import (
+    answer_ids,
     clean,
     clean_text,
     content_blocks,
@@ -57,6 +60,8 @@ __all__ = [
 NAME: Final = "openai_chat"
 
 _ABOUT_REPLY: Final = ("id", "model", "created", "system_fingerprint", "service_tier")
+_PLAIN_ID: Final = re.compile("[!-~]+")
+"""Ids go back as they came: a model may have learnt their form, as Kimi's has that of ``functions.search:0``."""
 _EXTRA_TEXTS: Final = ("reasoning_content", "reasoning", "refusal")
 
 
@@ -72,25 +77,26 @@ def read_reply(payload: object, *, choice: int = 0) -> AIMessage:
     Raises:
         InputError: The payload has no such choice.
     """
-    reply = payload_of(payload)
-    found = _nth(reply.get("choices"), choice)
-    message = mapping_of(mapping_of(found).get("message"))
-    if found is None or not message:
+    fields = _reply_fields(payload_of(payload), choice)
+    if not fields:
         raise InputError(
             problem=f"Expected a chat completion with a message in choices[{choice}]",
             value=payload,
             remedy="Pass the provider's JSON as it came; an error reply holds no message.",
         )
-    read = convert_to_messages([{**message, "role": "assistant"}])[0]
+    return cast("AIMessage", convert_to_messages([fields])[0])
+
+
+def _reply_fields(reply: Mapping[str, Any], choice: int) -> dict[str, Any]:
+    """The reply as a message of the dialect, and what only a reply has; empty where it has no such message."""
+    found = choice_of(reply, choice)
+    message = mapping_of(found.get("message"))
+    if not message:
+        return {}
     metadata = {key: reply[key] for key in _ABOUT_REPLY if reply.get(key) is not None}
     metadata["finish_reason"] = found.get("finish_reason")
-    # The reply is read like any message of the dialect; what only a reply has is added to it.
-    return cast("AIMessage", read).replace(response_metadata=metadata, usage_metadata=usage_of(reply.get("usage")))
-
-
-def _nth(choices: object, number: int) -> Mapping[str, Any] | None:
-    read = items_of(choices)
-    return mapping_of(read[number]) if 0 <= number < len(read) else None
+    usage = usage_of(reply.get("usage")) or {}
+    return {**message, "role": "assistant", "response_metadata": metadata, "usage_metadata": usage}
 
 
 def usage_of(usage: object) -> dict[str, Any] | None:
@@ -122,8 +128,13 @@ def read_messages(given: Sequence[object], /) -> list[Message]:
     Raises:
         InputError: One has no role that Chat Completions know.
     """
-    items = [read_reply(item) if "choices" in payload_of(item) else item for item in given]
-    return convert_to_messages(items)
+    # Not as messages: which calls came without an id, or with that of another, says how their answers are found.
+    return convert_to_messages([_as_fields(item) for item in given])
+
+
+def _as_fields(item: object) -> object:
+    reply = payload_of(item)
+    return _reply_fields(reply, 0) if "choices" in reply else item
 
 
 def write_messages(
@@ -160,7 +171,7 @@ def _written(message: Message, form: _Form) -> dict[str, Any]:
     if isinstance(message, AIMessage):
         return _written_reply(message, form)
     if isinstance(message, ToolMessage):
-        return _written_answer(message, sendable_id(message.tool_call_id, form.max_id_length))
+        return _written_answer(message, _sendable_id(message.tool_call_id, form))
     if isinstance(message, SystemMessage):
         role = "developer" if message.additional_kwargs.get("role") == "developer" else "system"
     elif isinstance(message, HumanMessage):
@@ -199,7 +210,7 @@ def _written_reply(message: AIMessage, form: _Form) -> dict[str, Any]:
 
 
 def _written_call(call: ToolCall, form: _Form, *, is_custom: bool) -> dict[str, Any]:
-    call_id, name = sendable_id(call["id"], form.max_id_length), sendable_name(call["name"], form.names)
+    call_id, name = _sendable_id(call["id"], form), sendable_name(call["name"], form.names)
     given = mapping_of(call["args"])
     if is_custom and "input" in given:
         text = clean(given["input"])
@@ -209,6 +220,10 @@ def _written_call(call: ToolCall, form: _Form, *, is_custom: bool) -> dict[str, 
         "type": "function",
         "function": {"name": name, "arguments": sendable_arguments_text(call)},
     }
+
+
+def _sendable_id(call_id: str, form: _Form) -> str:
+    return sendable_id(call_id, form.max_id_length, pattern=_PLAIN_ID)
 
 
 def _written_answer(message: ToolMessage, call_id: str) -> dict[str, Any]:
@@ -224,9 +239,27 @@ def _answer_text(message: ToolMessage) -> str:
 
 
 def write_answers(answers: Iterable[ToolMessage], /, given: Sequence[object] = ()) -> list[dict[str, Any]]:
-    """Tool messages as Chat Completions' ``tool`` messages, with the ids that they came with."""
-    del given
-    return [_written_answer(answer, answer.tool_call_id) for answer in answers]
+    """Tool messages as Chat Completions' ``tool`` messages, with the ids that they came with.
+
+    The answer to a call in the older ``function_call`` is a ``function`` message, as the API has it.
+    """
+    answers, message = list(answers), _newest(given)
+    legacy = mapping_of(message.get("function_call")).get("name")
+    if legacy and not message.get("tool_calls"):
+        return [{"role": "function", "name": legacy, "content": _answer_text(answer)} for answer in answers]
+    sent = [mapping_of(entry).get("id") for entry in items_of(message.get("tool_calls"))]
+    return [
+        _written_answer(answer, call_id) for answer, call_id in zip(answers, answer_ids(answers, sent), strict=True)
+    ]
+
+
+def _newest(given: Sequence[object]) -> Mapping[str, Any]:
+    """The newest message of a model's among the host's."""
+    for item in map(payload_of, reversed(given)):
+        message = mapping_of(choice_of(item, 0).get("message")) if "choices" in item else item
+        if message.get("role", "assistant") == "assistant":
+            return message
+    return {}
 
 
 class ChatStream:
@@ -246,6 +279,8 @@ class ChatStream:
         """Take in one chunk; what it adds to the reply, or None if that is nothing."""
         reply = self._reply
         metadata = {key: chunk[key] for key in _ABOUT_REPLY if chunk.get(key) and key not in reply.metadata}
+        if chunk.get("error") or chunk.get("object") == "error":  # inside a stream that began with HTTP 200
+            metadata["error"] = chunk.get("error") or chunk.get("message")
         usage = usage_of(chunk.get("usage"))
         text, extras, pieces = "", dict[str, str | list[str]](), list[ToolCallChunk]()
         for entry in map(mapping_of, items_of(chunk.get("choices"))):

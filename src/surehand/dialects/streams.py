@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from surehand.messages import AIMessage, AIMessageChunk, CallAssembler, Content, ToolCallChunk, finish_reason_of
+from surehand.messages import AIMessage, AIMessageChunk, CallAssembler, Content, ToolCallChunk, is_ended
 
 __all__ = ["FREE_TEXT_END", "FREE_TEXT_START", "Reply", "free_text"]
 
@@ -38,7 +38,7 @@ class Reply:
     @property
     def is_finished(self) -> bool:
         """Whether the provider said that the reply is complete."""
-        return finish_reason_of(self.metadata) is not None
+        return is_ended(self.metadata)
 
     def add(
         self,

@@ -22,7 +22,7 @@ from surehand.messages.calls import InvalidToolCall, ToolCall, ToolCallChunk, ne
 from surehand.messages.coercion import convert_to_messages
 from surehand.messages.content import Content, text_of
 from surehand.messages.fields import core_schema_of
-from surehand.messages.finish import FinishReason, finish_reason_of
+from surehand.messages.finish import FinishReason, finish_reason_of, is_ended
 from surehand.messages.json_form import json_form
 from surehand.messages.parts import WHOLE_KINDS, message_of, parts_of
 from surehand.messages.reducer import add_messages, as_new, with_id
@@ -70,6 +70,7 @@ __all__ = [
     "core_schema_of",
     "finish_reason_of",
     "is_empty",
+    "is_ended",
     "json_form",
     "left_calls",
     "message_from_dict",

@@ -10,7 +10,7 @@ from surehand.messages.assembly import assemble, fold
 from surehand.messages.base import Message, _set  # pyright: ignore[reportPrivateUsage] - one family of classes
 from surehand.messages.calls import Calls, InvalidToolCall, ToolCall, ToolCallChunk, read_calls
 from surehand.messages.content import Content
-from surehand.messages.finish import FinishReason, finish_reason_of
+from surehand.messages.finish import FinishReason, finish_reason_of, is_ended
 from surehand.messages.printing import call_lines
 
 __all__ = ["AIMessage", "AIMessageChunk"]
@@ -147,7 +147,7 @@ class AIMessageChunk(AIMessage):
         """The calls, read when somebody asks: a sum of a thousand chunks is built a thousand times."""
         if self._assembled is not None:
             return self._assembled
-        read = read_calls(assemble(self.tool_call_chunks, is_finished=self.finish_reason is not None))
+        read = read_calls(assemble(self.tool_call_chunks, is_finished=is_ended(self.response_metadata)))
         _set(self, "_assembled", read)
         return read
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeAlias, cast
 
-__all__ = ["FinishReason", "finish_reason_of"]
+__all__ = ["FinishReason", "finish_reason_of", "is_ended"]
 
 FinishReason: TypeAlias = Literal["stop", "tool_calls", "length", "content_filter", "other"]
 """Why a reply ended; None where the provider does not say, as after a connection that broke."""
@@ -22,10 +22,14 @@ _WORDS: Final[dict[FinishReason, str]] = {
     ),
     "content_filter": (
         "content_filter content_filtered refusal safety recitation blocklist prohibited_content spii image_safety "
-        "image_prohibited_content image_recitation model_armor guardrail_intervened error_toxic"
+        "image_prohibited_content image_recitation model_armor guardrail_intervened error_toxic sensitive"
     ),
 }
 _REASONS: Final[dict[str, FinishReason]] = {word: reason for reason, words in _WORDS.items() for word in words.split()}
+_BREAKS: Final = frozenset(
+    {"error", "network_error", "insufficient_system_resource", "abort", "aborted", "cancelled", "failed", "interrupted"}
+)
+"""Words of servers that could not go on: what they sent is no whole reply, although they say why."""
 _KEYS: Final = ("finish_reason", "stop_reason", "finishReason", "stopReason", "done_reason")
 _STATUS: Final[dict[object, FinishReason]] = {
     "completed": "stop",
@@ -54,9 +58,20 @@ def finish_reason_of(metadata: Mapping[str, Any]) -> FinishReason | None:
     return _STATUS.get(status) if isinstance(status, str) else None
 
 
+def is_ended(metadata: Mapping[str, Any]) -> bool:
+    """Whether the model came to an end, whatever the reason; not where the connection broke or the server failed."""
+    if finish_reason_of(metadata) is None or metadata.get("error"):
+        return False
+    return not any(_word(metadata.get(key)) in _BREAKS for key in _KEYS)
+
+
 def _read(word: object) -> FinishReason | None:
     if word is None or word == "":
         return None
     if not isinstance(word, str):
         return "other"
-    return _REASONS.get(word.strip().rpartition(".")[2].lower(), "other")
+    return _REASONS.get(_word(word), "other")
+
+
+def _word(word: object) -> str:
+    return word.strip().rpartition(".")[2].lower() if isinstance(word, str) else ""

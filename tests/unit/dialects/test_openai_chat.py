@@ -18,6 +18,7 @@ from surehand.messages import (
     RemoveMessage,
     SystemMessage,
     ToolMessage,
+    check_transcript,
 )
 
 
@@ -74,6 +75,37 @@ def test_any_of_several_choices_can_be_read() -> None:
     payload["choices"].append({"index": 1, "message": {"role": "assistant", "content": "b"}})
 
     assert openai_chat.read_reply(payload, choice=1).text == "b"
+
+
+def test_choices_are_found_by_their_numbers() -> None:
+    payload = completion({"role": "assistant", "content": "b"})
+    payload["choices"][0]["index"] = 1
+    payload["choices"].append({"index": 0, "message": {"role": "assistant", "content": "a"}})
+
+    assert [openai_chat.read_reply(payload, choice=number).text for number in (0, 1)] == ["a", "b"]
+
+
+TEXT_ALONE: dict[str, Any] = {"message": {"role": "assistant", "content": "Let me see."}, "finish_reason": "tool_calls"}
+CALLS_ALONE: dict[str, Any] = {
+    "message": {"role": "assistant", "content": None, "tool_calls": [call("f", '{"a": 1}')]},
+    "finish_reason": "tool_calls",
+}
+
+
+@pytest.mark.parametrize("numbers", [[{}, {}], [{"index": 0}, {"index": 0}], [{"index": 0}, {"index": 1}]])
+def test_text_and_calls_of_one_turn_may_come_as_two_choices(numbers: list[dict[str, int]]) -> None:
+    payload = {"choices": [{**TEXT_ALONE, **numbers[0]}, {**CALLS_ALONE, **numbers[1]}]}
+
+    message = openai_chat.read_reply(payload)
+
+    assert (message.text, [call["args"] for call in message.tool_calls]) == ("Let me see.", [{"a": 1}])
+    assert message.finish_reason == "tool_calls"
+
+
+def test_alternatives_stay_apart() -> None:
+    text = {"index": 0, "message": {"role": "assistant", "content": "No."}, "finish_reason": "stop"}
+
+    assert openai_chat.read_reply({"choices": [text, {**CALLS_ALONE, "index": 1}]}).tool_calls == []
 
 
 NO_REPLIES: list[dict[str, Any]] = [
@@ -165,6 +197,15 @@ def test_ids_are_made_acceptable_for_call_and_answer_alike(call_id: str) -> None
     assert second["tool_call_id"].startswith("call_")
 
 
+def test_ids_whose_form_the_model_knows_stay() -> None:
+    call_id = "functions.search:0"
+    first, second = written(
+        AIMessage(tool_calls=[{"id": call_id, "name": "search", "args": {}}]), ToolMessage("4", tool_call_id=call_id)
+    )
+
+    assert first["tool_calls"][0]["id"] == second["tool_call_id"] == call_id
+
+
 def test_servers_can_have_a_limit_of_their_own_on_ids() -> None:
     messages = [AIMessage(tool_calls=[{"id": "x" * 50, "name": "f", "args": {}}])]
 
@@ -230,6 +271,42 @@ def test_answers_are_written_with_the_ids_they_came_with() -> None:
     ]
 
 
+OLDER_CALL = completion({"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}})
+NO_IDS = completion({"role": "assistant", "tool_calls": [call("f", "{}", id=""), call("g", "{}", id="")]})
+ONE_ID = completion({"role": "assistant", "tool_calls": [call("f", "{}"), call("g", "{}")]})
+
+
+@pytest.mark.parametrize("reply", [OLDER_CALL, OLDER_CALL["choices"][0]["message"]])
+def test_older_call_is_answered_by_a_function_message(reply: dict[str, Any]) -> None:
+    (message,) = openai_chat.read_messages([reply])
+    assert isinstance(message, AIMessage)
+    answer = ToolMessage("4", tool_call_id=message.tool_calls[0]["id"])
+
+    answers = openai_chat.write_answers([answer], [{"role": "user", "content": "hi"}, reply])
+
+    assert answers == [{"role": "function", "name": "f", "content": "4"}]
+    assert check_transcript(openai_chat.read_messages([reply, *answers])) == []
+
+
+@pytest.mark.parametrize("reply", [NO_IDS, ONE_ID, *(each["choices"][0]["message"] for each in (NO_IDS, ONE_ID))])
+def test_answers_to_calls_without_ids_of_their_own_are_found_again(reply: dict[str, Any]) -> None:
+    (message,) = openai_chat.read_messages([reply])
+    assert isinstance(message, AIMessage)
+    results = [ToolMessage(call["name"], tool_call_id=call["id"]) for call in message.tool_calls]
+
+    answers = openai_chat.write_answers(results, [reply])
+
+    read = openai_chat.read_messages([reply, *answers])
+    assert check_transcript(read) == []
+    assert [(answer.name, answer.text) for answer in read[1:]] == [("f", "f"), ("g", "g")]
+
+
+def test_one_id_for_two_calls_is_that_of_both_answers() -> None:
+    results = [ToolMessage("4", tool_call_id="c"), ToolMessage("5", tool_call_id="call_made_here")]
+
+    assert [answer["tool_call_id"] for answer in openai_chat.write_answers(results, [ONE_ID])] == ["c", "c"]
+
+
 def test_stream_is_assembled() -> None:
     events: list[dict[str, Any]] = [
         {"id": "x", "model": "m", "choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]},
@@ -283,6 +360,25 @@ def test_stream_that_broke_off_before_any_argument_has_an_invalid_call() -> None
     stream.feed(delta({"index": 0, **call("delete_all", "")}))
 
     assert len(stream.finish().invalid_tool_calls) == 1
+
+
+ERRORS: list[dict[str, Any]] = [
+    {"error": {"code": 502, "message": "gone"}, "choices": [{"delta": {"content": ""}, "finish_reason": "error"}]},
+    {"error": {"code": 502, "message": "gone"}},
+    {"object": "error", "message": "gone", "code": 500},
+    {"choices": [{"delta": {}, "finish_reason": "insufficient_system_resource"}]},
+]
+
+
+@pytest.mark.parametrize("error", ERRORS)
+def test_error_in_a_stream_does_not_complete_a_call(error: dict[str, Any]) -> None:
+    stream = openai_chat.ChatStream()
+    begun, broken = stream.feed(delta({"index": 0, **call("f", "")})), stream.feed(error)
+
+    assert [call["id"] for call in stream.finish().invalid_tool_calls] == ["c"]
+    assert begun is not None
+    assert broken is not None
+    assert (begun + broken).to_message() == stream.finish()
 
 
 def test_call_without_arguments_is_valid_in_a_stream_that_ended() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from surehand.messages import finish_reason_of
+from surehand.messages import finish_reason_of, is_ended
 
 
 @pytest.mark.parametrize(
@@ -52,6 +52,7 @@ from surehand.messages import finish_reason_of
         ({"done_reason": "unload"}, "other"),
         ({"finish_reason": "model_length"}, "length"),
         ({"finish_reason": "error"}, "other"),
+        ({"finish_reason": "sensitive"}, "content_filter"),
         ({"finish_reason": 3}, "other"),
         ({"finish_reason": ""}, None),
         ({"finish_reason": None}, None),
@@ -61,3 +62,24 @@ from surehand.messages import finish_reason_of
 )
 def test_word_is_read(metadata: dict[str, Any], reason: str | None) -> None:
     assert finish_reason_of(metadata) == reason
+
+
+@pytest.mark.parametrize("word", ["stop", "tool_calls", "length", "content_filter", "pause_turn", "a new word"])
+def test_reply_with_a_reason_is_ended(word: str) -> None:
+    assert is_ended({"finish_reason": word})
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {},
+        {"finish_reason": None},
+        {"finish_reason": "error"},
+        {"finish_reason": "ERROR"},
+        {"finish_reason": "insufficient_system_resource"},
+        {"finish_reason": "stop", "error": {"message": "The upstream is gone."}},
+        {"status": "failed", "error": {"code": "server_error"}},
+    ],
+)
+def test_reply_of_a_server_that_could_not_go_on_is_not_ended(metadata: dict[str, Any]) -> None:
+    assert not is_ended(metadata)
