@@ -46,8 +46,10 @@ def done(**arguments: Any) -> str:
 
 def test_a_response_is_answered_with_output_items() -> None:
     records = recorded("openai.responses")
-    with provider_server(Served(record["response"]) for record in records) as server:
-        client = openai.OpenAI(api_key="k", base_url=server.url, max_retries=0)
+    with (
+        provider_server(Served(record["response"]) for record in records) as server,
+        openai.OpenAI(api_key="k", base_url=server.url, max_retries=0) as client,
+    ):
         for record in records:
             response = client.responses.create(model="m", input="hi")
             answers = run_tool_calls(response, tools_of(record))
@@ -58,8 +60,10 @@ def test_a_response_is_answered_with_output_items() -> None:
 
 def test_input_items_with_the_output_appended_are_answered_and_can_be_sent_on() -> None:
     records = recorded("openai.responses")
-    with provider_server(Served(record["response"]) for record in records) as server:
-        client = openai.OpenAI(api_key="k", base_url=server.url, max_retries=0)
+    with (
+        provider_server(Served(record["response"]) for record in records) as server,
+        openai.OpenAI(api_key="k", base_url=server.url, max_retries=0) as client,
+    ):
         for record in records:
             items: list[Any] = [{"role": "user", "content": "hi"}]
             items += client.responses.create(model="m", input=items).output
@@ -77,8 +81,10 @@ OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
 def test_events_of_a_stream_are_read_as_their_json_is() -> None:
     records = recorded("openai.responses", "streams.jsonl")
-    with provider_server(Stream(record["events"]) for record in records) as server:
-        client = openai.OpenAI(api_key="k", base_url=server.url, max_retries=0)
+    with (
+        provider_server(Stream(record["events"]) for record in records) as server,
+        openai.OpenAI(api_key="k", base_url=server.url, max_retries=0) as client,
+    ):
         for record in records:
             stream = openai_responses.ResponseStream()
             for event in client.responses.create(model="m", input="hi", stream=True):
@@ -90,8 +96,10 @@ def test_events_of_a_stream_are_read_as_their_json_is() -> None:
 @pytest.mark.parametrize("form", ["completion", "message"])
 def test_a_completion_and_its_message_are_answered_with_tool_messages(form: str) -> None:
     records = recorded("openai.chat")
-    with provider_server(Served(record["response"]) for record in records) as server:
-        client = openai.OpenAI(api_key="k", base_url=server.url, max_retries=0)
+    with (
+        provider_server(Served(record["response"]) for record in records) as server,
+        openai.OpenAI(api_key="k", base_url=server.url, max_retries=0) as client,
+    ):
         for record in records:
             completion = client.chat.completions.create(model="m", messages=[{"role": "user", "content": "hi"}])
             given: Any = completion if form == "completion" else completion.choices[0].message
@@ -106,8 +114,10 @@ def test_a_completion_and_its_message_are_answered_with_tool_messages(form: str)
 
 def test_a_message_of_anthropics_is_answered_with_a_message_of_results() -> None:
     records = recorded("anthropic.messages")
-    with provider_server(Served(record["response"]) for record in records) as server:
-        client = anthropic.Anthropic(api_key="k", base_url=server.url, max_retries=0)
+    with (
+        provider_server(Served(record["response"]) for record in records) as server,
+        anthropic.Anthropic(api_key="k", base_url=server.url, max_retries=0) as client,
+    ):
         for record in records:
             message = client.messages.create(model="m", max_tokens=9, messages=[{"role": "user", "content": "hi"}])
             (answer,) = run_tool_calls(message, tools_of(record))
