@@ -92,7 +92,7 @@ if TYPE_CHECKING:
         repair_transcript,
         trim_messages,
     )
-    from surehand.models import ChatAnthropic, ChatModel, ChatOpenAI, LocalModel, Nudge, init_chat_model
+    from surehand.models import ChatAnthropic, ChatGoogle, ChatModel, ChatOpenAI, LocalModel, Nudge, init_chat_model
     from surehand.nodes import (
         FunctionNode,
         ToolNode,
@@ -145,6 +145,7 @@ __all__ = [
     "CallKey",
     "CallPaused",
     "ChatAnthropic",
+    "ChatGoogle",
     "ChatModel",
     "ChatOpenAI",
     "CheckpointConflict",
@@ -286,7 +287,7 @@ _HOMES: Final = {
         "RemoveMessage SystemMessage ToolCall ToolMessage TranscriptProblem add_messages check_transcript "
         "convert_to_messages message_from_dict message_to_dict repair_transcript trim_messages"
     ),
-    "surehand.models": "ChatAnthropic ChatModel ChatOpenAI LocalModel Nudge init_chat_model",
+    "surehand.models": "ChatAnthropic ChatGoogle ChatModel ChatOpenAI LocalModel Nudge init_chat_model",
     "surehand.nodes": (
         "FunctionNode ToolNode ToolSetFunction ToolSetRequest ValidationNode arun_tool_calls run_tool_calls "
         "tools_condition"

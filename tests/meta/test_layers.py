@@ -61,7 +61,13 @@ def test_no_module_imports_another_packages_private_module(path: Path) -> None:
 def test_the_package_imports_what_it_declares() -> None:
     declared = {"pydantic", "pydantic_core", "docstring_parser"} | {
         "anthropic",
-        "jsonschema",
+        "google",
+        "httpx",
+        "jsonschema_rs",
+        "langchain",
+        "langchain_core",
+        "langgraph",
+        "mcp",
         "openai",
         "opentelemetry",
         "psycopg",
@@ -70,7 +76,7 @@ def test_the_package_imports_what_it_declares() -> None:
         "rich",
         "typer",
     }
-    carried = {"typing_extensions", "httpx", "click"}  # what pydantic, the SDKs and typer show in their own interfaces
+    carried = {"anyio", "typing_extensions", "httpx2", "click"}  # what pydantic, the SDKs and typer show in their own interfaces
 
     tops = {name.split(".")[0] for path in SOURCES for name in imports_of(path) if name}
 
@@ -78,8 +84,8 @@ def test_the_package_imports_what_it_declares() -> None:
 
 
 def test_importing_surehand_imports_no_optional_package() -> None:
-    optional = ["anthropic", "jsonschema", "langchain_core", "langgraph", "numpy", "openai", "opentelemetry", "pandas"]
-    optional += ["rich", "typer"]
+    optional = ["anthropic", "google", "httpx", "jsonschema_rs", "langchain", "langchain_core", "langgraph", "mcp"]
+    optional += ["numpy", "openai", "opentelemetry", "pandas", "rich", "typer"]
     load = "import sys; from surehand import *; import surehand.testing"
     probe = f"{load}; print([name for name in {optional!r} if name in sys.modules])"
 
