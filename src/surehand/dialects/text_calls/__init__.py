@@ -11,9 +11,19 @@ from collections.abc import Collection
 
 from surehand.dialects.text_calls.filter import TextCallFilter
 from surehand.dialects.text_calls.forms import FORMS, TextCallForm
+from surehand.dialects.text_calls.writing import WrittenForm, write_text_answers, write_text_calls, write_tools
 from surehand.messages import ToolCall
 
-__all__ = ["FORMS", "TextCallFilter", "TextCallForm", "read_text_calls"]
+__all__ = [
+    "FORMS",
+    "TextCallFilter",
+    "TextCallForm",
+    "WrittenForm",
+    "read_text_calls",
+    "write_text_answers",
+    "write_text_calls",
+    "write_tools",
+]
 
 
 def read_text_calls(

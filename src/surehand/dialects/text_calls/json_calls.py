@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, Final
 
 from surehand.dialects.text_calls.offered import Block, Offered, broken_call, call_of, without_end_tokens
@@ -163,8 +164,18 @@ def _split(text: str) -> list[str]:
     try:
         parse_value(text)
     except MalformedArguments:
-        return _SEPARATOR.split(text)
+        return _parts(text) or _SEPARATOR.split(text)
     return [text]
+
+
+def _parts(text: str) -> list[str]:
+    """The values that the text consists of, where they are plain JSON: no separator in a string divides them."""
+    ends = [0, *(end for _, end in _values(text))]
+    if len(ends) == 1 or text[ends[-1] :].strip():
+        return []
+    parts = [text[start:end] for start, end in pairwise(ends)]
+    is_apart = all(part.lstrip(" \t\r")[0] in ";\n" for part in parts[1:])
+    return [part.lstrip(" \t\r\n;") for part in parts] if is_apart else []
 
 
 def _entries(block: str) -> list[Any]:
