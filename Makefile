@@ -27,6 +27,7 @@ $(READY): pyproject.toml
 	@python=$$(sh scripts/find_python) && { $(BIN)/python -m pip --version >/dev/null 2>&1 || "$$python" -m venv $(VENV); }
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev --group docs
+	@$(BIN)/python scripts/fetch_test_servers.py >/dev/null || echo "no MCP server from npm: its tests are skipped"
 	@touch $@
 
 $(DEMO_READY): pyproject.toml
@@ -60,7 +61,7 @@ test-local: $(READY) ## the tests that run the embedded model
 test-lowest: $(READY) ## the tests with the oldest versions of the dependencies that we accept
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(LOWEST_VENV)
 	$(BIN)/uv pip install --quiet --python $(LOWEST_VENV)/bin/python --resolution lowest-direct \
-		--editable '.[anthropic,cli,draw,jsonschema,openai,postgres]'
+		--editable '.[anthropic,cli,draw,google,jsonschema,langchain,mcp,openai,openapi,postgres]'
 	$(BIN)/uv pip install --quiet --python $(LOWEST_VENV)/bin/python --group dev
 	$(LOWEST_VENV)/bin/python -m pytest $(ARGS)
 

@@ -64,11 +64,13 @@ if TYPE_CHECKING:
         ToolCallError,
         ToolDefinitionError,
         ToolException,
+        ToolServerError,
         ToolTimedOut,
         UsageError,
     )
     from surehand.events import CallPaused
     from surehand.graph import STREAM_BUFFER, CompiledGraph, Dropped, MessagesState, StateGraph, StateSnapshot
+    from surehand.integrations.mcp import McpServer, McpServers, aserve_mcp, serve_mcp
     from surehand.integrations.postgres import PostgresSaver
     from surehand.interrupts import Decision, Interrupt, Interrupted, check_answer, interrupt, read_decision
     from surehand.messages import (
@@ -180,6 +182,8 @@ __all__ = [
     "Limits",
     "LocalModel",
     "MalformedArguments",
+    "McpServer",
+    "McpServers",
     "MemoryJournal",
     "MemorySaver",
     "Message",
@@ -234,6 +238,7 @@ __all__ = [
     "ToolNode",
     "ToolOptions",
     "ToolReturn",
+    "ToolServerError",
     "ToolSetFunction",
     "ToolSetRequest",
     "ToolTimedOut",
@@ -242,6 +247,7 @@ __all__ = [
     "ValidationNode",
     "add_messages",
     "arun_tool_calls",
+    "aserve_mcp",
     "check_answer",
     "check_transcript",
     "convert_to_messages",
@@ -257,6 +263,7 @@ __all__ = [
     "repair_transcript",
     "result_reader",
     "run_tool_calls",
+    "serve_mcp",
     "tool",
     "tools_condition",
     "trim_messages",
@@ -276,10 +283,11 @@ _HOMES: Final = {
         "GraphRecursionError InputError InterruptError InterruptExpired InvalidArguments MalformedArguments "
         "MissingExtraError ModelError ModelRetry NodeError NodeTimedOut OptionError ProcessDied RemoteError "
         "RoutingError RunError ScriptExhausted StoreError SurehandError ToolCallError ToolDefinitionError "
-        "ToolException ToolTimedOut UsageError"
+        "ToolException ToolServerError ToolTimedOut UsageError"
     ),
     "surehand.events": "CallPaused",
     "surehand.graph": "CompiledGraph Dropped MessagesState STREAM_BUFFER StateGraph StateSnapshot",
+    "surehand.integrations.mcp": "McpServer McpServers aserve_mcp serve_mcp",
     "surehand.integrations.postgres": "PostgresSaver",
     "surehand.interrupts": "Decision Interrupt Interrupted check_answer interrupt read_decision",
     "surehand.messages": (

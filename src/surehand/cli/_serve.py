@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from contextlib import nullcontext, redirect_stdout
 
+from surehand import serve_mcp
 from surehand.cli._modules import load_tools
-from surehand.integrations.mcp import serve_mcp
 
 __all__ = ["serve"]
 
