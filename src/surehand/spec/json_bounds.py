@@ -76,8 +76,6 @@ class Bounds:
 
     deepest: int
     """The most levels of a value that is checked."""
-    told: int
-    """The most levels of a value whose every complaint can be collected."""
 
     def __init__(self, root: Mapping[str, Any], references: References) -> None:
         self._references = references
@@ -85,7 +83,7 @@ class Bounds:
         start = self._built(root)
         order = self._ordered()
         self._check_work(start)
-        self.told = self._collectable(start, order)
+        self._told = self._visits_of_depths(start, order)
         self.deepest = min(MAX_DEPTH, _MAX_STEPS // max(node.length for node in order))
         if self.deepest < 1:
             raise TooMuchWork
@@ -134,18 +132,25 @@ class Bounds:
         if visits[id(start)] > MAX_VISITS:
             raise TooMuchWork
 
-    def _collectable(self, start: _Node, order: list[_Node]) -> int:
+    def visits_at(self, depth: int) -> int | None:
+        """The most schemas that are asked on the way to a value at a depth; None for too many."""
+        is_known = depth < len(self._told) or self._is_same_below
+        return self._told[min(depth, len(self._told) - 1)] if is_known and self._told else None
+
+    def _visits_of_depths(self, start: _Node, order: list[_Node]) -> list[int]:
+        found: list[int] = []
         below: dict[int, int] = {}
-        for depth in range(MAX_DEPTH + 1):
+        self._is_same_below = False
+        while len(found) <= MAX_DEPTH and not self._is_same_below:
             visits: dict[int, int] = {}
             for node in order:
                 visits[id(node)] = _visits(node, visits, below)
             if visits[id(start)] > MAX_TOLD:
-                return depth - 1
-            if visits == below:  # deeper values find nothing more to ask
                 break
+            self._is_same_below = visits == below  # deeper values find nothing more to ask
+            found.append(visits[id(start)])
             below = visits
-        return MAX_DEPTH
+        return found
 
 
 def _inner_first(

@@ -22,6 +22,10 @@ from surehand.spec.patterns import QUICK_SIZE, bounded_pattern, new_budget
 
 __all__ = ["Checker"]
 
+_QUICK: Final = 1_000
+"""The most schemas, for all values together, whose complaints are collected at once: a tenth of a second."""
+_TOO_MUCH: Final = 20_000
+"""From so many on they are not collected at all."""
 _MAX_ERRORS: Final = 200
 """The most errors that are looked at; a model is told 20."""
 _MAX_KEY: Final = 500
@@ -96,21 +100,29 @@ class Checker:
             new_budget()
         return bool(self._validator.is_valid(value))
 
-    def errors(self, value: Any, *, depth: int) -> list[Any]:
+    def errors(self, value: Any, *, depth: int, count: int) -> list[Any]:
         """Why it does not fit, at most 200 reasons; none where that could not be found out in time.
 
         Args:
             value: What was not accepted.
             depth: Its levels of arrays and objects.
+            count: How many values are in it.
         """
         if self._has_patterns:
             new_budget()
-        validator = self._validator
-        if depth > self._bounds.told:
-            try:
-                validator = self._maker.validator_of(narrowed(self.schema, value, self.references))
-            except ToolDefinitionError:  # deeper than the validator reads, or with words of an old draft
-                return []
+        visits = self._bounds.visits_at(depth)
+        work = _TOO_MUCH if visits is None else visits * count
+        found = self._collected(self._validator, value) if work <= _QUICK else self._narrowed(value)
+        return found or (self._collected(self._validator, value) if _QUICK < work < _TOO_MUCH else [])
+
+    def _narrowed(self, value: Any) -> list[Any]:
+        try:
+            schema = narrowed(self.schema, value, self.references, self.accepts_part)
+            return self._collected(self._maker.validator_of(schema), value)
+        except ToolDefinitionError:  # deeper than the validator reads, or with words of an old draft
+            return []
+
+    def _collected(self, validator: Any, value: Any) -> list[Any]:
         return [error for _, error in zip(range(_MAX_ERRORS), validator.iter_errors(value), strict=False)]
 
     def accepts_part(self, part: Mapping[str, Any], value: Any) -> bool:

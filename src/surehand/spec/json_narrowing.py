@@ -1,15 +1,16 @@
-"""A JSON Schema without what a value cannot have been meant to be.
+"""A JSON Schema without what a value cannot have been meant to be, and without what is right.
 
 To collect what is wrong with a value, the validator goes through every alternative of every union inside of every
-other one, which for a tree of a few levels takes seconds. Most alternatives are out of the question at first sight:
-they are of another type, or their tag has another value. So the schema is written anew along the value, with the
+other one, and through every item of a list, which for a tree of a few levels or a long list takes seconds. Most
+alternatives are out of the question at first sight: they are of another type, or their tag has another value. And to
+ask whether an inner value fits is cheap. So the schema is written anew along the values that do not fit, with the
 alternatives that are left; where several are, they are compared as far as they reach themselves, and not below. What
 does not fit the schema nearly always does not fit this one either, at the same places.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from surehand.shapes import is_array, is_object
@@ -40,49 +41,71 @@ _KEPT: Final = (
     "dependentRequired",
 )
 _MAX_DEPTH: Final = 130
+_MAX_PLACES: Final = 100
+"""How many values that do not fit are looked into; a model is told 20 complaints."""
+
+Fits = Callable[[Mapping[str, Any], Any], bool]
+"""Whether a value fits a part of the schema."""
 
 
-def narrowed(schema: Any, value: Any, references: References) -> Any:
-    """The schema along a value; of the draft 2020-12 whatever the schema is of.
+def narrowed(schema: Any, value: Any, references: References, fits: Fits) -> Any:
+    """The schema along what does not fit; of the draft 2020-12 whatever the schema is of.
 
     Args:
         schema: The whole schema.
         value: What does not fit it.
         references: Its references.
+        fits: Asks about its parts.
     """
-    return _Narrowing(references).along(schema, value, 0)
+    return _Narrowing(references, fits).along(schema, value, 0)
 
 
 class _Narrowing:
-    def __init__(self, references: References) -> None:
+    def __init__(self, references: References, fits: Fits) -> None:
         self._references = references
+        self._fits = fits
+        self._left = _MAX_PLACES
 
     def along(self, schema: Any, value: Any, depth: int) -> Any:
         if not is_object(schema) or depth > _MAX_DEPTH:
-            return schema if schema is False else True
+            return schema is not False
         found: dict[str, Any] = {key: schema[key] for key in _KEPT if key in schema}
-        wholes = [self.along(part, value, depth + 1) for part in self._wholes(schema)]
-        unions = [schema[keyword] for keyword in ("anyOf", "oneOf") if is_array(schema.get(keyword))]
-        wholes += [self._forms(forms, value, depth) for forms in unions]
-        if wholes:
+        wholes = [
+            self.along(part, value, depth + 1) for part in self._wholes(schema) if not self._is_right(part, value)
+        ]
+        unions = [keyword for keyword in ("anyOf", "oneOf") if is_array(schema.get(keyword))]
+        wholes += [self._forms(keyword, schema[keyword], value, depth) for keyword in unions]
+        if any(whole is not True for whole in wholes):
             found["allOf"] = wholes
         if is_object(value):
             found.update(self._properties(schema, value, depth))
         elif is_array(value):
-            found["prefixItems"] = [
-                self.along(part, item, depth + 1)
-                for part, item in zip(_parts_of_items(schema, value), value, strict=True)
-            ]
+            parts = zip(_parts_of_items(schema, value), value, strict=True)
+            found["prefixItems"] = [self._inside(part, item, depth) for part, item in parts]
         return found
+
+    def _inside(self, schema: Any, value: Any, depth: int) -> Any:
+        """The schema of a value inside; nothing is asked of one that is right, nor of the last of very many."""
+        if not is_object(schema) or self._is_right(schema, value):
+            return schema is not False
+        self._left -= 1
+        return self._left < 0 or self.along(schema, value, depth + 1)
+
+    def _is_right(self, schema: Any, value: Any) -> bool:
+        return self._fits(schema, value) if is_object(schema) else schema is not False
 
     def _wholes(self, schema: Mapping[str, Any]) -> Iterator[Any]:
         for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
             if isinstance(reference := schema.get(keyword), str):
-                yield self._references.target(schema, reference)
+                target = self._references.target(schema, reference)
+                yield True if target is None else target
         yield from schema["allOf"] if is_array(schema.get("allOf")) else ()
 
-    def _forms(self, forms: list[Any], value: Any, depth: int) -> Any:
-        possible = [form for form in forms if self._is_possible(form, value, depth)]
+    def _forms(self, keyword: str, forms: list[Any], value: Any, depth: int) -> Any:
+        right = sum(self._is_right(form, value) for form in forms)
+        if right:
+            return right == 1 or keyword == "anyOf" or {"oneOf": [True, True]}
+        possible = [form for form in forms if self._is_possible(form, value)]
         if len(possible) == 1:
             return self.along(possible[0], value, depth + 1)
         return {"anyOf": [self._shallow(form, value) for form in possible or forms]}
@@ -107,7 +130,7 @@ class _Narrowing:
             form = self._references.target(form, reference)
         return form
 
-    def _is_possible(self, form: Any, value: Any, depth: int) -> bool:
+    def _is_possible(self, form: Any, value: Any) -> bool:
         whole = self._resolved(form)
         if not is_object(whole):
             return whole is not False
@@ -126,11 +149,10 @@ class _Narrowing:
         known: Mapping[str, Any] = properties if is_object(properties) else {}
         other = schema.get("additionalProperties", True)
         has_patterns = is_object(schema.get("patternProperties"))
-        found = {name: self.along(part, value[name], depth + 1) for name, part in known.items() if name in value}
+        found = {name: self._inside(part, value[name], depth) for name, part in known.items() if name in value}
         if not has_patterns and other is not False:
-            found.update(
-                {name: self.along(other, item, depth + 1) for name, item in value.items() if name not in known}
-            )
+            rest = {name: item for name, item in value.items() if name not in known}
+            found.update({name: self._inside(other, item, depth) for name, item in rest.items()})
         yield "properties", found
         if not has_patterns and other is False:
             yield "additionalProperties", False

@@ -61,12 +61,12 @@ class JsonSchema(ArgumentSchema):
             raise SchemaMismatch(error=_mismatch(foreign.problems), describe=lambda: foreign.problems)
         if self._checker.accepts(values):
             return self._defaults.filled(values)
-        raise self._mismatch(values, foreign.depth)
+        raise self._mismatch(values, foreign)
 
-    def _mismatch(self, values: dict[str, Any], depth: int) -> SchemaMismatch:
-        errors = self._checker.errors(values, depth=depth)
+    def _mismatch(self, values: dict[str, Any], looked: _Foreign) -> SchemaMismatch:
+        errors = self._checker.errors(values, depth=looked.depth, count=looked.count)
         if not errors:
-            text = "does not fit the schema, and is nested too deeply for the reason to be told"
+            text = "does not fit the schema, and is too large or nested too deeply for the reason to be told"
             problems = [Problem(place=(), text=text, rule="nested_too_deeply")]
             return SchemaMismatch(error=_mismatch(problems), describe=lambda: problems)
         words = Words(arguments=values, directions=self.directions, checker=self._checker)
@@ -117,6 +117,8 @@ class _Foreign:
         self.longest_key = longest_key
         self.depth = 0
         """The most levels of objects and arrays that were seen."""
+        self.count = 1
+        """How many values were seen."""
         self.problems: list[Problem] = []
 
     def look(self, value: Any, place: _Place) -> None:
@@ -137,6 +139,7 @@ class _Foreign:
 
     def _look_below(self, value: Any, place: _Place) -> None:
         self.depth = max(self.depth, len(place))
+        self.count += len(value)
         if len(place) > self.deepest:
             text = f"is nested deeper than {self.deepest} levels, which are the most that can be checked"
             self.problems.append(Problem(place=place[:3], text=text, rule="nested_too_deeply"))

@@ -148,7 +148,7 @@ def test_where_no_reason_can_be_found_in_time_that_is_told() -> None:
     made = schema_of(trees(25))
 
     assert complaints(made, tree(110, n="x")) == [
-        "$: does not fit the schema, and is nested too deeply for the reason to be told"
+        "$: does not fit the schema, and is too large or nested too deeply for the reason to be told"
     ]
 
 
@@ -183,3 +183,24 @@ def test_very_many_items_and_errors_are_told_in_short() -> None:
 
     assert len(complaints(schema, {"x": ["a"] * 20_000})) == 21
     assert time.process_time() - start < 5
+
+
+def test_very_many_items_of_many_kinds_are_told_in_short_and_coerced() -> None:
+    written = trees(25, "oneOf")
+    made = schema_of({**written, "properties": {"x": {"type": "array", "items": {"$ref": "#/$defs/e"}}}})
+    start = time.process_time()
+
+    assert values(made, {"x": [{"kind": "k9", "n": "5"}] * 1_000}) == {"x": [{"kind": "k9", "n": 5}] * 1_000}
+    found = complaints(made, {"x": [{"kind": "k9", "n": "x"}] * 1_000})
+    assert found[0] == "$.x[0].n: expected an integer, got the text 'x'"
+    assert len(found) == 21
+    assert time.process_time() - start < 5
+
+
+def test_a_value_that_fits_several_of_very_many_forms_is_told_so() -> None:
+    forms = {"oneOf": [{"type": "object"}, {"required": ["a"]}]}
+    made = schema_of({"type": "object", "properties": {"x": {"type": "array", "items": forms}}})
+
+    assert complaints(made, {"x": [{"a": 1}] * 900})[0] == (
+        "$.x[0]: fits more than one of the allowed forms, expected exactly one"
+    )
