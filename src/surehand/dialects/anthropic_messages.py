@@ -8,15 +8,15 @@ user's next message, before anything that the user says.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
+from surehand.dialects.anthropic_stream import MessageStream, about_reply, simple, usage_of
 from surehand.dialects.blocks import anthropic_answer_block, anthropic_block
 from surehand.dialects.responses_items import without_items
-from surehand.dialects.streams import Reply
 from surehand.dialects.turns import in_turns
 from surehand.dialects.wire import (
+    answer_ids,
     calls_in_order,
     clean_text,
     content_blocks,
@@ -28,13 +28,11 @@ from surehand.dialects.wire import (
 from surehand.errors import InputError
 from surehand.messages import (
     AIMessage,
-    AIMessageChunk,
     Content,
     HumanMessage,
     Message,
     SystemMessage,
     ToolCall,
-    ToolCallChunk,
     ToolMessage,
     convert_to_messages,
     repair_transcript,
@@ -54,8 +52,6 @@ __all__ = [
 ]
 
 NAME: Final = "anthropic_messages"
-
-_ABOUT_REPLY: Final = ("id", "model", "stop_reason", "stop_sequence", "container", "stop_details")
 
 
 def read_reply(payload: object) -> AIMessage:
@@ -77,35 +73,17 @@ def read_reply(payload: object) -> AIMessage:
             value=payload,
             remedy="Pass the provider's JSON as it came; an error reply holds no message.",
         )
-    read = convert_to_messages([{"role": "assistant", "content": _simple(cast("list[dict[str, Any]]", content))}])[0]
-    metadata = {key: reply[key] for key in _ABOUT_REPLY if reply.get(key) is not None}
-    return cast("AIMessage", read).replace(response_metadata=metadata, usage_metadata=usage_of(reply.get("usage")))
+    return cast("AIMessage", convert_to_messages([_reply_fields(reply)])[0])
 
 
-def _simple(blocks: list[dict[str, Any]]) -> Content:
-    """One plain text as a text, anything else as blocks."""
-    if not blocks:
-        return ""
-    if len(blocks) == 1 and blocks[0].get("type") == "text" and not blocks[0].get("citations"):
-        text: object = blocks[0].get("text")
-        return text if isinstance(text, str) else ""
-    return cast("Content", blocks)
-
-
-def usage_of(usage: object) -> dict[str, Any] | None:
-    """The tokens in the spelling of ``usage_metadata``, cached input included; only what the provider sent."""
-    fields = mapping_of(usage)
-    if not fields:
-        return None
-    read: dict[str, Any] = {}
-    sent = [fields.get(key) for key in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")]
-    if isinstance(sent[0], int):
-        read["input_tokens"] = sum(count for count in sent if isinstance(count, int))
-    if isinstance(fields.get("output_tokens"), int):
-        read["output_tokens"] = fields["output_tokens"]
-    if len(read) == 2:  # noqa: PLR2004 - both are known
-        read["total_tokens"] = sum(read.values())
-    return read
+def _reply_fields(reply: Mapping[str, Any]) -> dict[str, Any]:
+    """The reply as a message of the dialect, and what only a reply has."""
+    return {
+        "role": "assistant",
+        "content": simple(cast("list[dict[str, Any]]", items_of(reply.get("content")))),
+        "response_metadata": about_reply(reply),
+        "usage_metadata": usage_of(reply.get("usage")) or {},
+    }
 
 
 def knows(item: object, fields: Mapping[str, Any]) -> bool:
@@ -130,7 +108,8 @@ def read_messages(given: Sequence[object], /) -> list[Message]:
 def _as_message(item: object) -> object:
     """A reply as the message it is; anything else as it came."""
     fields = payload_of(item)
-    return read_reply(fields) if fields.get("type") == "message" and "stop_reason" in fields else item
+    is_reply = fields.get("type") == "message" and "stop_reason" in fields and isinstance(fields.get("content"), list)
+    return _reply_fields(fields) if is_reply else item
 
 
 def write_messages(
@@ -187,12 +166,17 @@ def _written_reply(message: AIMessage, names: Mapping[str, str]) -> list[dict[st
     # without a block, because they came from another provider or were read from text, go to the end.
     placed = calls_in_order(message, blocks)
     written = [
-        {**block, **_written_call(placed[position], names)} if position in placed else anthropic_block(block)
+        {**_own_block(block), **_written_call(placed[position], names)} if position in placed else _own_block(block)
         for position, block in enumerate(blocks)
         if position in placed or block.get("type") != "tool_use"
     ]
     done = {call["id"] for call in placed.values()}
     return [*written, *(_written_call(call, names) for call in message.tool_calls if call["id"] not in done)]
+
+
+def _own_block(block: Mapping[str, Any]) -> dict[str, Any]:
+    """What the model said or did, without what the SDK adds to it: the API refuses fields that it does not know."""
+    return {key: value for key, value in anthropic_block(block).items() if key != "parsed_output"}
 
 
 def _written_call(call: ToolCall, names: Mapping[str, str]) -> dict[str, Any]:
@@ -222,155 +206,16 @@ def _written_answer(message: ToolMessage) -> dict[str, Any]:
 
 def write_answers(answers: Iterable[ToolMessage], /, given: Sequence[object] = ()) -> list[dict[str, Any]]:
     """Tool messages as one user message of ``tool_result`` blocks, with the ids that they came with."""
-    del given
-    blocks = [{**_written_answer(answer), "tool_use_id": answer.tool_call_id} for answer in answers]
+    answers = list(answers)
+    ids = answer_ids(answers, _sent_ids(given))
+    blocks = [{**_written_answer(answer), "tool_use_id": call_id} for answer, call_id in zip(answers, ids, strict=True)]
     return [{"role": "user", "content": blocks}] if blocks else []
 
 
-class MessageStream:
-    """Puts the events of a streamed message together.
-
-    Feed every event; ``finish`` gives the whole message, as often as it is asked. A message that broke off has no
-    ``finish_reason``, and those of its calls that are not complete are invalid.
-    """
-
-    def __init__(self) -> None:
-        self._reply = Reply()
-        self._blocks: dict[int, _Block] = {}
-        self._first = 0
-        self._is_stopped = False
-
-    def feed(self, event: Mapping[str, Any]) -> AIMessageChunk | None:
-        """Take in one event; what it adds to the message, or None if that is nothing."""
-        kind = event.get("type")
-        if kind == "message_start":
-            is_restart = self._begin()
-            chunk = self._about(mapping_of(event.get("message")))
-            return (chunk or AIMessageChunk()).replace(is_restart=True) if is_restart else chunk
-        if kind == "message_delta":
-            return self._about({**mapping_of(event.get("delta")), "usage": event.get("usage")})
-        if kind == "error":  # inside a stream that began with HTTP 200: it ends here, without a stop reason
-            return self._reply.add(metadata={"error": event.get("error")})
-        if kind == "message_stop":
-            self._is_stopped = True
-            return self._reply.add(whole_content=self._unsaid())
-        index: object = event.get("index")
-        return self._feed_block(index + self._first, kind, event) if isinstance(index, int) else None
-
-    def finish(self) -> AIMessage:
-        """The message as far as it came."""
-        return self._reply.message(self._content())
-
-    def _content(self) -> Content:
-        return _simple([block.whole() for _, block in sorted(self._blocks.items())])
-
-    def _unsaid(self) -> Content | None:
-        """The content, where the texts that were told are not all of it."""
-        content = self._content()
-        return None if isinstance(content, str) else content
-
-    def _begin(self) -> bool:
-        """Take in a start; whether it voids what came before.
-
-        A start after a stop goes on: where the provider runs tools itself, one stream can hold several messages. A
-        start without a stop is a retry spliced into the stream.
-        """
-        is_restart = not self._is_stopped and bool(self._blocks)
-        if self._is_stopped:
-            self._first = len(self._blocks)
-        else:
-            self._reply, self._blocks = Reply(), {}
-        self._is_stopped = False
-        return is_restart
-
-    def _feed_block(self, index: int, kind: object, event: Mapping[str, Any]) -> AIMessageChunk | None:
-        if kind == "content_block_start":
-            return self._start(index, mapping_of(event.get("content_block")))
-        if kind == "content_block_delta" and index in self._blocks:
-            return self._extend(index, mapping_of(event.get("delta")))
-        return None
-
-    def _about(self, fields: Mapping[str, Any]) -> AIMessageChunk | None:
-        metadata = {key: fields[key] for key in _ABOUT_REPLY if fields.get(key) is not None}
-        return self._reply.add(metadata=metadata, usage=usage_of(fields.get("usage")))
-
-    def _start(self, index: int, fields: Mapping[str, Any]) -> AIMessageChunk | None:
-        block = self._blocks[index] = _Block(fields)
-        if block.kind == "tool_use":
-            given: object = fields.get("input")
-            return self._reply.add(pieces=[_piece(index, fields, json.dumps(given, default=str) if given else "")])
-        text: object = fields.get("text")
-        return self._reply.add(text=text) if block.kind == "text" and isinstance(text, str) else None
-
-    def _extend(self, index: int, delta: Mapping[str, Any]) -> AIMessageChunk | None:
-        block = self._blocks[index]
-        field, value = block.extend(delta)
-        if not isinstance(value, str) or not value:
-            return None
-        if field == "input" and block.kind == "tool_use":
-            return self._reply.add(pieces=[_piece(index, {}, value)])
-        if field == "text":
-            return self._reply.add(text=value)
-        return self._reply.add(extras={"thinking": value}) if field == "thinking" else None
-
-
-_DELTAS: Final = {
-    "text_delta": ("text", "text"),
-    "input_json_delta": ("partial_json", "input"),
-    "thinking_delta": ("thinking", "thinking"),
-    "signature_delta": ("signature", "signature"),
-    "citations_delta": ("citation", "citations"),
-}
-"""Kind of delta -> its key, and the field of the block that it extends."""
-
-
-class _Block:
-    """A content block in the making."""
-
-    def __init__(self, start: Mapping[str, Any]) -> None:
-        self._start = start
-        self._parts: dict[str, list[Any]] = {}
-
-    @property
-    def kind(self) -> object:
-        return self._start.get("type")
-
-    def extend(self, delta: Mapping[str, Any]) -> tuple[str, object]:
-        """Add the delta; the field that it extends, and by what. A kind that nobody knows adds nothing."""
-        key, field = _DELTAS.get(cast("str", delta.get("type")), ("", ""))
-        value: object = delta.get(key)
-        if value is not None:
-            self._parts.setdefault(field, []).append(value)
-        return field, value
-
-    def whole(self) -> dict[str, Any]:
-        block = dict(self._start)
-        for field, parts in self._parts.items():
-            if field == "citations":
-                block[field] = [*(block.get(field) or ()), *parts]
-            elif field == "input":
-                block[field] = _input("".join(parts), block.get(field))
-            else:
-                block[field] = (block.get(field) or "") + "".join(parts)
-        return block
-
-
-def _input(text: str, start: object) -> object:
-    """A block's input for the record; what is to be run is read by the message's own rules."""
-    if not text.strip():
-        return start or {}
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
-def _piece(index: int, block: Mapping[str, Any], args: str) -> ToolCallChunk:
-    call_id, name = block.get("id"), block.get("name")
-    return {
-        "id": call_id if isinstance(call_id, str) else None,
-        "name": name if isinstance(name, str) else None,
-        "args": args,
-        "index": index,
-        "type": "tool_call_chunk",
-    }
+def _sent_ids(given: Sequence[object]) -> list[Any]:
+    """The ids of the calls in the newest message of a model's among the host's."""
+    for fields in map(payload_of, reversed(given)):
+        if fields.get("role") == "assistant":
+            blocks = [mapping_of(block) for block in items_of(fields.get("content"))]
+            return [block.get("id") for block in blocks if block.get("type") == "tool_use"]
+    return []

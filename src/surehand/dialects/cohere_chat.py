@@ -73,9 +73,17 @@ def read_reply(payload: object) -> AIMessage:
             value=payload,
             remedy="Pass what the client returned; an error reply holds no message.",
         )
-    read = convert_to_messages([_as_message({**message, "role": "assistant"})])[0]
-    metadata = {key: reply[key] for key in _ABOUT_REPLY if reply.get(key) is not None}
-    return cast("AIMessage", read).replace(response_metadata=metadata, usage_metadata=usage_of(reply.get("usage")))
+    return cast("AIMessage", convert_to_messages([_reply_fields(reply)])[0])
+
+
+def _reply_fields(reply: Mapping[str, Any]) -> dict[str, Any]:
+    """The reply as a message of the dialect, and what only a reply has."""
+    return {
+        **_said(mapping_of(reply.get("message"))),
+        "role": "assistant",
+        "response_metadata": {key: reply[key] for key in _ABOUT_REPLY if reply.get(key) is not None},
+        "usage_metadata": usage_of(reply.get("usage")) or {},
+    }
 
 
 def usage_of(usage: object) -> dict[str, Any] | None:
@@ -119,9 +127,13 @@ def _as_message(item: object) -> object:
     """What our reader of messages knows; a reply as the message it is."""
     fields = payload_of(item)
     if _is_reply(fields):
-        return read_reply(fields)
+        return _reply_fields(fields)
+    return _said(fields) or item
+
+
+def _said(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(fields.get("content"), list):
-        return fields or item
+        return fields
     return {**fields, "content": _simple([dict(mapping_of(block)) for block in items_of(fields["content"])])}
 
 
@@ -278,10 +290,16 @@ class CohereStream:
 
     def _say(self, index: object, content: Mapping[str, Any]) -> AIMessageChunk | None:
         texts = _texts({kind: content.get(kind) for kind in _SAID})
-        pieces = self._blocks.setdefault(index, []) if texts and isinstance(index, int) else []
-        pieces += texts.items()
+        for kind, said in texts.items():
+            number = index if isinstance(index, int) else self._next_number(kind)
+            self._blocks.setdefault(number, []).append((kind, said))
         text = texts.pop("text", "")
         return self._reply.add(text=text, extras=texts)
+
+    def _next_number(self, kind: str) -> int:
+        """The newest block's number if it is of this kind, else another: for servers that leave the numbers out."""
+        newest = max(self._blocks, default=-1)
+        return newest if newest >= 0 and self._blocks[newest][0][0] == kind else newest + 1
 
 
 def _texts(fields: Mapping[str, object]) -> dict[str, str]:

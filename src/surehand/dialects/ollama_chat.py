@@ -71,8 +71,13 @@ def read_reply(payload: object) -> AIMessage:
             value=payload,
             remedy="Pass what the client returned; an error reply holds no message.",
         )
-    read = convert_to_messages([{**message, "role": "assistant"}])[0]
-    return cast("AIMessage", read).replace(response_metadata=_about(reply), usage_metadata=usage_of(reply))
+    return cast("AIMessage", convert_to_messages([_reply_fields(reply)])[0])
+
+
+def _reply_fields(reply: Mapping[str, Any]) -> dict[str, Any]:
+    """The reply as a message of the dialect, and what only a reply has."""
+    beside = {"response_metadata": _about(reply), "usage_metadata": usage_of(reply) or {}}
+    return {**mapping_of(reply.get("message")), "role": "assistant", **beside}
 
 
 def _about(reply: Mapping[str, Any]) -> dict[str, Any]:
@@ -128,7 +133,7 @@ def _as_message(item: object) -> object:
     """What our reader of messages knows; a reply as the message it is."""
     fields = payload_of(item)
     if _is_reply(fields):
-        return read_reply(fields)
+        return _reply_fields(fields)
     if fields.get("role") != "tool":
         return fields or item
     rest = {key: value for key, value in fields.items() if key != "tool_name"}

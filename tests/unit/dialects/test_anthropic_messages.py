@@ -8,7 +8,15 @@ import pytest
 
 from surehand.dialects import anthropic_messages
 from surehand.errors import InputError
-from surehand.messages import AIMessage, HumanMessage, Message, RemoveMessage, SystemMessage, ToolMessage
+from surehand.messages import (
+    AIMessage,
+    HumanMessage,
+    Message,
+    RemoveMessage,
+    SystemMessage,
+    ToolMessage,
+    check_transcript,
+)
 
 Block = dict[str, Any]
 
@@ -139,6 +147,13 @@ def test_what_else_a_call_block_holds_is_sent_back() -> None:
     assert written(HumanMessage("hi"), message)[1]["content"] == [block]
 
 
+def test_what_an_sdk_adds_to_a_text_is_not_sent_back() -> None:
+    parsed = {**text('{"a": 1}'), "parsed_output": {"a": 1}}
+    (message,) = anthropic_messages.read_messages([{"role": "assistant", "content": [parsed, use("a")]}])
+
+    assert written(message)[1]["content"] == [text('{"a": 1}'), use("a")]
+
+
 def test_images_of_an_answer_are_written_in_this_form() -> None:
     image: Block = {"type": "image", "data": "aGk=", "mimeType": "image/jpeg"}
     results = written(HumanMessage("hi"), calls("a"), ToolMessage([image], tool_call_id="a"))[2]["content"]
@@ -244,6 +259,23 @@ def test_answers_are_one_user_message() -> None:
         }
     ]
     assert anthropic_messages.write_answers([]) == []
+
+
+ONE_ID: Block = {"role": "assistant", "content": [use("a", "f"), use("a", "g")]}
+
+
+@pytest.mark.parametrize("said", [ONE_ID, {**ONE_ID, "type": "message", "stop_reason": "tool_use"}])
+def test_answers_to_calls_of_one_id_bear_it_and_are_found_again(said: Block) -> None:
+    (message,) = anthropic_messages.read_messages([said])
+    assert isinstance(message, AIMessage)
+    results = [ToolMessage(call["name"], tool_call_id=call["id"]) for call in message.tool_calls]
+
+    (answer,) = anthropic_messages.write_answers(results, [HumanMessage("hi"), said])
+
+    assert [block["tool_use_id"] for block in answer["content"]] == ["a", "a"]
+    read = anthropic_messages.read_messages([said, answer])
+    assert check_transcript(read) == []
+    assert [each.text for each in read[1:]] == ["f", "g"]
 
 
 def test_stream_is_assembled() -> None:

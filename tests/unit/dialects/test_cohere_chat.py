@@ -225,6 +225,14 @@ def test_text_of_a_stream_is_a_text() -> None:
     assert message.content == total.content == "hi"
 
 
+def test_numbers_of_blocks_may_be_missing() -> None:
+    stream = cohere_chat.CohereStream()
+    for kind, said in [("thinking", "Hm"), ("thinking", "m."), ("text", "It is "), ("text", "4.")]:
+        stream.feed({"type": "content-delta", "delta": {"message": {"content": {kind: said}}}})
+
+    assert stream.finish().content == [{"type": "thinking", "thinking": "Hmm."}, {"type": "text", "text": "It is 4."}]
+
+
 def test_call_that_broke_off_is_invalid() -> None:
     assert [one["id"] for one in fed(*STREAM[:8])[0].invalid_tool_calls] == ["a"]
     assert fed(*STREAM[:8])[0].finish_reason is None

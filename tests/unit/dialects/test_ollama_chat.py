@@ -17,6 +17,7 @@ from surehand.messages import (
     RemoveMessage,
     SystemMessage,
     ToolMessage,
+    check_transcript,
 )
 
 Fields = dict[str, Any]
@@ -160,6 +161,18 @@ def test_reply_and_message_with_calls_are_known(item: Fields) -> None:
 
     assert dialect is not None
     assert dialect.NAME == "ollama_chat"
+
+
+def test_answers_to_a_whole_reply_without_ids_are_found_again() -> None:
+    reply = part(done=True, tool_calls=[call("f"), call("g")])
+    (message,) = ollama_chat.read_messages([reply])
+    assert isinstance(message, AIMessage)
+    results = [ToolMessage(one["name"], tool_call_id=one["id"], name=one["name"]) for one in message.tool_calls]
+
+    read = ollama_chat.read_messages([reply, *ollama_chat.write_answers(results, [reply])])
+
+    assert check_transcript(read) == []
+    assert [each.text for each in read[1:]] == ["f", "g"]
 
 
 def test_history_without_ids_is_written_without_ids() -> None:
