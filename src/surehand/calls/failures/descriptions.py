@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
 from pydantic import ValidationError
 
+from surehand.arguments.paths import json_path
 from surehand.calls.redaction import Redactor
 from surehand.calls.results import MAX_LISTED, listed, shorten, well_formed, without_links
 from surehand.shapes import leaf_errors
@@ -81,17 +83,19 @@ def _without_inputs(error: ValidationError) -> str:
 
 
 def _is_of_jsonschema(error: BaseException) -> bool:
-    return type(error).__module__.partition(".")[0] == "jsonschema" and hasattr(error, "json_path")
+    return type(error).__module__.partition(".")[0] in ("jsonschema", "jsonschema_rs") and hasattr(error, "instance")
 
 
 def _without_instance(error: Any) -> str:
-    """The same of ``jsonschema``, whose own text goes on with the whole schema and the whole value."""
-    value, message = repr(error.instance), str(error.message)
-    if message.startswith(value):
-        message = f"the value{message[len(value) :]}"
-    elif message.endswith(value):
-        message = f"{message[: -len(value)]}the value"
-    return f"{error.json_path}: {message}"
+    """The same of ``jsonschema`` and ``jsonschema_rs``, whose texts go on with the whole schema and the whole value."""
+    message, value = str(error.message), error.instance
+    for written in (repr(value), json.dumps(value, ensure_ascii=False, separators=(",", ":"))):
+        if message.startswith(written):
+            message = f"the value{message[len(written) :]}"
+        elif message.endswith(written):
+            message = f"{message[: -len(written)]}the value"
+    place = error.json_path if hasattr(error, "json_path") else json_path(error.instance_path)
+    return f"{place}: {message}"
 
 
 def _missing_key(key: object) -> str:

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import jsonschema
+import jsonschema_rs
 import pytest
 from pydantic import BaseModel
 
@@ -155,4 +156,18 @@ def test_the_name_of_a_class_is_one_line() -> None:
 def test_the_value_and_the_schema_that_a_body_checked_it_by_are_not_told(schema: Any, text: str) -> None:
     with pytest.raises(jsonschema.ValidationError) as caught:
         jsonschema.validate({"a": "hunter2"}, {"properties": {"a": schema}})
+    assert described(caught.value) == f"ValidationError: {text}"
+
+
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"minLength": 80}, "$.a: the value is shorter than 80 characters"),
+        ({"type": "integer"}, '$.a: the value is not of type "integer"'),
+        ({"properties": {}, "type": "array"}, '$.a: the value is not of type "array"'),
+    ],
+)
+def test_nor_are_those_of_the_other_checker_of_json_schemas(schema: Any, text: str) -> None:
+    with pytest.raises(jsonschema_rs.ValidationError) as caught:
+        jsonschema_rs.validate({"properties": {"a": schema}}, {"a": "hunter2"})
     assert described(caught.value) == f"ValidationError: {text}"
