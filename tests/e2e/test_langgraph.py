@@ -1,5 +1,9 @@
 """Whole programs with LangGraph and LangChain around our nodes and tools."""
 
+# LangChain's own types are partly unknown.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false, reportMissingTypeStubs=false
+
 from __future__ import annotations
 
 import asyncio

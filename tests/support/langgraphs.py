@@ -1,5 +1,8 @@
 """LangGraph graphs around one node, and a LangChain model that gives prepared replies."""
 
+# LangGraph's own types are partly unknown.
+# pyright: reportMissingTypeStubs=false
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -13,6 +16,8 @@ from langchain_core.runnables import Runnable
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from pydantic import Field
+
+from surehand.shapes import is_array
 
 __all__ = ["Prepared", "asking", "call", "config", "graph_of", "texts"]
 
@@ -42,7 +47,7 @@ def graph_of(node: Any, *, schema: Any = MessagesState, saver: Any = None, **opt
 
 def texts(state: Any) -> list[Any]:
     """What the tool messages of a state say."""
-    messages = state["messages"] if isinstance(state, dict) else state
+    messages: Any = state if is_array(state) else state["messages"]
     return [message.content for message in messages if message.type == "tool"]
 
 

@@ -11,12 +11,14 @@ from langchain_core.runnables import RunnableConfig
 from langgraph import errors
 from langgraph.errors import GraphBubbleUp
 
-from surehand.calls import Answers, Call, Through, ToolTable, amended
+from surehand.calls import Answers, Call, RegisteredTool, Through, ToolTable, amended
 from surehand.integrations.langchain.commands import received
 from surehand.integrations.langchain.frames import Frame, current_frame, entered
 from surehand.integrations.langchain.inputs import GraphVisit
 from surehand.integrations.langchain.outputs import Output
 from surehand.integrations.langchain.questions import Asker, NodeQuestions
+from surehand.integrations.langchain.tools import is_langchains
+from surehand.integrations.langchain.traces import traced
 from surehand.integrations.langchain.turn_journals import TurnJournal
 from surehand.integrations.langchain.upstream import UpstreamErrors, check_answered, check_injected, plain_content
 from surehand.integrations.langchain.wrappers import Wrapped, Wrappers
@@ -120,18 +122,28 @@ class GraphTurn:
         """The way to a call's end, with LangGraph's way with failures at its end where that is wanted."""
 
         async def settling(call: Call) -> Call:
-            if self.errors is None:
-                return await through(call)
             tool = call.turn.host.table.find(call.name)
+            if self.errors is None:
+                return await self._told(call, through, tool)
             if tool is not None:
                 state = self.visit.state if call.turn.state is self.visit.request.state else call.turn.state
                 try:
                     check_injected(tool, state=state, store=call.turn.store, key=self.output.key)
                 except Exception as error:  # noqa: BLE001 - what LangGraph raises, when the other calls have ended
                     return amended(call, "", has_run=False)._replace(raises=error)
-            return self._settled(await through(call), call)
+            return self._settled(await self._told(call, through, tool), call)
 
         return settling
+
+    async def _told(self, call: Call, through: Through, tool: RegisteredTool | None) -> Call:
+        """The call at its end; LangChain's tools tell its callbacks themselves."""
+        if tool is None or is_langchains(tool.spec):
+            return await through(call)
+        return await traced(call, through, spec=tool.spec, written=self._written)
+
+    def _written(self, ended: Call) -> Any:
+        parts = self.output.of(ended)
+        return parts[0] if len(parts) == 1 else parts
 
     def _settled(self, ended: Call, call: Call) -> Call:
         assert self.errors is not None  # noqa: S101 - narrows the type

@@ -38,7 +38,7 @@ from surehand.spec import Injection, InjectionKind, ToolContext, ToolSpec
 from surehand.spec.body import Body
 from surehand.tools import BaseTool
 
-__all__ = ["LangChainTool", "from_langchain_tool"]
+__all__ = ["LangChainTool", "from_langchain_tool", "is_langchains"]
 
 author_error(ToolException)  # its text is what the tool's author wants the model to read
 
@@ -95,6 +95,11 @@ def from_langchain_tool(tool: ForeignTool, *, by_name: bool = False) -> LangChai
         MissingExtraError: Its arguments are a JSON Schema, and the ``jsonschema`` extra is not installed.
     """
     return LangChainTool(tool, by_name=by_name)
+
+
+def is_langchains(spec: ToolSpec) -> bool:
+    """Whether a tool is one of LangChain's."""
+    return isinstance(spec.body, _ForeignBody)
 
 
 def _own_rule(tool: ForeignTool) -> Mapping[type[Exception], Any]:

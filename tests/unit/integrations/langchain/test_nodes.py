@@ -1,13 +1,19 @@
 """Our node of tools as LangGraph's: what it takes, what it gives back, what is around its calls."""
 
+# LangChain's own types are partly unknown.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false, reportMissingTypeStubs=false
+
 from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import pytest
+from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
 from langchain_core.runnables import Runnable
 from langchain_core.tools import tool as their_tool
@@ -399,6 +405,36 @@ def test_tags_of_the_node_reach_callbacks() -> None:
 
     ToolNode([look], tags=["mine"]).invoke(asking(call("look")), {"tags": ["theirs"]})
     assert seen == [["theirs", "mine"]]
+
+
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+def test_callbacks_hear_of_tools_of_ours_as_of_langchains(way: str) -> None:
+    heard: list[Any] = []
+
+    class Ears(BaseCallbackHandler):
+        def on_tool_start(self, serialized: Any, input_str: str, **more: Any) -> None:
+            heard.append((serialized["name"], more["inputs"], more["tool_call_id"]))
+
+        def on_tool_end(self, output: Any, **_: Any) -> None:
+            heard.append(output.content)
+
+        def on_tool_error(self, error: BaseException, **_: Any) -> None:
+            heard.append(str(error))
+
+    @tool
+    def ours(n: int) -> str:
+        """Ours."""
+        if n == 0:
+            raise ValueError("zero")
+        return "ok"
+
+    heeding: Any = {"callbacks": [Ears()]}
+    for n, errors in ((1, True), (0, False)):
+        node = ToolNode([ours], handle_tool_errors=errors)
+        with suppress(ValueError):
+            given = asking(call("ours", "c", n=n))
+            asyncio.run(node.ainvoke(given, heeding)) if way == "ainvoke" else node.invoke(given, heeding)
+    assert heard == [("ours", {"n": 1}, "c"), "ok", ("ours", {"n": 0}, "c"), "zero"]
 
 
 # -- ValidationNode --------------------------------------------------------------------------------------------------

@@ -1,5 +1,9 @@
 """Calls that ask, in a LangGraph node: each for itself; and what is not run again when the answer is there."""
 
+# LangChain's own types are partly unknown.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false, reportMissingTypeStubs=false
+
 from __future__ import annotations
 
 import asyncio
@@ -173,7 +177,8 @@ def test_graphs_inside_of_two_calls_are_told_apart() -> None:
         said: str
 
     def ask(state: Inner) -> Inner:
-        return {"said": f"{state['name']}: {interrupt(state['name'])}"}
+        name = state.get("name")
+        return {"said": f"{name}: {interrupt(name)}"}
 
     inner: Any = StateGraph(Inner).add_node("ask", ask).add_edge(START, "ask").compile()
 

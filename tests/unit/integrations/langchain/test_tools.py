@@ -1,5 +1,9 @@
 """LangChain's tools, taken as they are by our nodes and by ``run_tool_calls``."""
 
+# LangChain's own types are partly unknown.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+
 from __future__ import annotations
 
 import asyncio

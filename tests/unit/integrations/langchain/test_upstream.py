@@ -1,5 +1,9 @@
 """``compat="langgraph"``: LangGraph's own defaults, words and forms."""
 
+# LangChain's own types are partly unknown.
+# pyright: reportUnknownVariableType=false, reportUnknownArgumentType=false, reportUnknownMemberType=false
+# pyright: reportUnknownLambdaType=false, reportUnknownParameterType=false
+
 from __future__ import annotations
 
 import asyncio
