@@ -69,7 +69,7 @@ class MessageStream:
         if kind == "message_delta":
             return self._about({**mapping_of(event.get("delta")), "usage": event.get("usage")})
         if kind == "error":  # inside a stream that began with HTTP 200: it ends here, without a stop reason
-            return self._reply.add(metadata={"error": event.get("error")})
+            return self._reply.add(metadata={"error": event.get("error")}, whole_content=self._unsaid())
         if kind == "message_stop":
             self._is_stopped = True
             return self._reply.add(whole_content=self._unsaid())

@@ -51,7 +51,7 @@ class ConverseStream:
         name, fields = _named(event)
         if name.endswith("Exception"):
             # Inside a stream that began with HTTP 200: it ends here, without a stop reason.
-            return self._reply.add(metadata={"error": {"type": name, **fields}})
+            return self._reply.add(metadata={"error": {"type": name, **fields}}, whole_content=self._unsaid())
         index: object = fields.get("contentBlockIndex")
         if not isinstance(index, int):
             return self._begin() if "role" in fields else self._about(fields)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from surehand.dialects.gemini_calls import call_in, has_call
+from surehand.dialects.gemini_calls import call_in, has_call, is_models
 from surehand.dialects.gemini_history import HistoryReader, response_content
 from surehand.dialects.gemini_parts import answer_parts, model_part, user_parts
 from surehand.dialects.gemini_stream import ContentStream, is_reply, json_of, usage_of
@@ -79,7 +79,8 @@ def read_reply(payload: object, *, candidate: int = 0) -> AIMessage:
 def knows(item: object, fields: Mapping[str, Any]) -> bool:
     """Whether it is a model's content, or a whole reply."""
     del item
-    return is_reply(fields) or (fields.get("role") == "model" and isinstance(fields.get("parts"), list | tuple))
+    is_content = isinstance(fields.get("parts"), list | tuple) and fields.get("role") != "assistant"
+    return is_reply(fields) or (is_content and is_models(fields))
 
 
 def read_messages(given: Sequence[object], /) -> list[Message]:

@@ -18,10 +18,11 @@ from typing import Any, Final, TypeAlias, cast
 from surehand.messages import ToolCallChunk
 from surehand.shapes import is_array, is_object, items_of, mapping_of
 
-__all__ = ["CallReader", "call_in", "field_of", "has_call"]
+__all__ = ["CallReader", "call_in", "field_of", "has_call", "is_models"]
 
 _Path: TypeAlias = tuple[str | int, ...]
 
+_MODEL: Final = frozenset({"model", "assistant"})
 _MOST_STEPS: Final = 100
 """How deep a value may lie; what is deeper is no argument that a tool takes."""
 _STEP: Final = re.compile(
@@ -45,6 +46,12 @@ def field_of(fields: Mapping[str, Any], name: str) -> Any:
 def has_call(part: Mapping[str, Any]) -> bool:
     """Whether a part is a call, or a piece of one, which may hold nothing."""
     return "functionCall" in part or "function_call" in part
+
+
+def is_models(content: Mapping[str, Any]) -> bool:
+    """Whether a content is what a model said: by its role, or where that is left out by the calls in it."""
+    role = content.get("role")
+    return role in _MODEL or (not role and any(has_call(mapping_of(part)) for part in items_of(content.get("parts"))))
 
 
 def call_in(part: Mapping[str, Any]) -> Mapping[str, Any]:

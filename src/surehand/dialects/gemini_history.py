@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from surehand.dialects.gemini_calls import call_in, field_of, has_call
+from surehand.dialects.gemini_calls import call_in, field_of, has_call, is_models
 from surehand.dialects.gemini_parts import JoinedParts
 from surehand.dialects.gemini_stream import ContentStream, is_reply, json_of
 from surehand.errors import InputError
@@ -25,7 +25,6 @@ from surehand.shapes import items_of, mapping_of
 
 __all__ = ["HistoryReader", "response_content"]
 
-_MODEL: Final = frozenset({"model", "assistant"})
 _USER: Final = frozenset({None, "", "user", "function", "tool"})
 
 
@@ -72,7 +71,7 @@ class HistoryReader:
 
     def _read_content(self, fields: Mapping[str, Any]) -> None:
         role, parts = fields.get("role"), [json_of(part) for part in items_of(fields.get("parts"))]
-        if role in _MODEL:
+        if is_models(fields):
             self._said({"candidates": [{"content": fields}]})
             return
         self._end_reply()

@@ -99,7 +99,8 @@ class ContentStream:
             metadata["finish_reason"] = reason
             pieces += self._end(reason, field_of(candidate, "finishMessage"))
         known = self._reply.metadata
-        content = self._parts.content() if reason is not None else ""
+        is_over = reason is not None or "error" in metadata  # inside a stream that began with HTTP 200
+        content = self._parts.content() if is_over else ""
         return self._reply.add(
             text=text,
             extras={"thinking": thoughts} if thoughts else None,

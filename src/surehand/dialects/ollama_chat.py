@@ -115,9 +115,13 @@ def _is_reply(fields: Mapping[str, Any]) -> bool:
 
 
 def _is_call(entry: object) -> bool:
-    """Whether it is a call as Ollama writes them; Chat Completions' have a type, and a text of arguments."""
-    fields = mapping_of(entry)
-    return "type" not in fields and isinstance(mapping_of(fields.get("function")).get("arguments"), Mapping)
+    """Whether it is a call as Ollama writes them; Chat Completions' have an id and a type, and a text of arguments.
+
+    A few servers of those send an object too, and Ollama's newer histories have a type.
+    """
+    fields, function = mapping_of(entry), mapping_of(mapping_of(entry).get("function"))
+    is_other = "type" in fields and "id" in fields and "index" not in function
+    return not is_other and isinstance(function.get("arguments"), Mapping)
 
 
 def read_messages(given: Sequence[object], /) -> list[Message]:

@@ -121,7 +121,7 @@ class _History:
                 self._add(item)
         elif kind in OUTPUTS.values() and call_id_of(fields) not in self._foreign - self._ours:
             self._answers.append(_answer_fields(fields))
-        elif role == "assistant" or (role is None and is_item(fields)):
+        elif role == "assistant" or (is_item(fields) and (role is None or kind != "message")):
             self._add({"type": "message", **fields})
         else:
             self._end_turn()

@@ -10,6 +10,7 @@ from surehand.dialects import anthropic_messages
 from surehand.errors import InputError
 from surehand.messages import (
     AIMessage,
+    AIMessageChunk,
     HumanMessage,
     Message,
     RemoveMessage,
@@ -353,6 +354,16 @@ def test_finish_is_idempotent() -> None:
     stream = fed(BEGIN, start(0, {"type": "tool_use", "name": "f", "input": {}}), end("tool_use"))
 
     assert stream.finish() is stream.finish()
+
+
+def test_stream_that_an_error_ended_adds_up_to_what_came() -> None:
+    stream, total = anthropic_messages.MessageStream(), AIMessageChunk()
+    thought = start(0, {"type": "thinking", "thinking": "Hm", "signature": "s"})
+    for event in [BEGIN, thought, start(1, use("a", x=1)), {"type": "error", "error": {"type": "overloaded_error"}}]:
+        chunk = stream.feed(event)
+        total = total if chunk is None else total + chunk
+
+    assert total.to_message() == stream.finish()
 
 
 def test_error_event_is_kept() -> None:

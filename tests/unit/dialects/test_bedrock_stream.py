@@ -149,6 +149,7 @@ def test_exception_in_a_stream_ends_it_without_a_reason(failure: Event) -> None:
     assert message.response_metadata["error"] == {"type": "throttlingException", "message": "slow down"}
     assert message.finish_reason is None
     assert len(message.invalid_tool_calls) == 1
+    assert added(BEGIN, *CALL[:2], failure) == message
 
 
 def test_start_without_a_stop_begins_anew() -> None:

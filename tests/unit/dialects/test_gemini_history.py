@@ -62,6 +62,16 @@ def test_the_pieces_of_a_reply_that_a_history_holds_one_by_one_are_one_message()
     assert len(cast("AIMessage", messages[1]).tool_calls) == 1
 
 
+def test_a_content_with_a_call_is_the_models_where_its_role_was_left_out() -> None:
+    said = {"parts": [{"text": "So"}, call("f")]}
+
+    messages = gemini.read_messages([{"parts": [{"text": "hi"}]}, said, content("user", answer("f", output="x"))])
+
+    assert [message.type for message in messages] == ["human", "ai", "tool"]
+    assert check_transcript(messages) == []
+    assert written(*messages)[1] == {"role": "model", **said}
+
+
 def test_replies_that_ended_are_messages_of_their_own() -> None:
     messages = gemini.read_messages([reply({"text": "a"}), reply({"text": "b"})])
 

@@ -73,6 +73,17 @@ def test_a_stream_without_an_end_has_no_reason_and_keeps_what_came() -> None:
         assert [(each["name"], each["args"]) for each in message.tool_calls] == [("f", {})]
 
 
+def test_an_error_in_a_stream_ends_it_with_what_came() -> None:
+    parts = [{"text": "a"}, call("f", "id")]
+
+    whole, total = fed(*map(chunk, parts), {"error": {"code": 503, "status": "UNAVAILABLE"}})
+
+    assert total.to_message() == whole
+    assert whole.content == parts
+    assert whole.finish_reason is None
+    assert whole.response_metadata["error"] == {"code": 503, "status": "UNAVAILABLE"}
+
+
 def test_a_call_that_the_api_refused_at_the_end_of_a_stream_can_be_answered() -> None:
     end = reply({"text": ""}, reason="MALFORMED_FUNCTION_CALL", finishMessage="Malformed function call: add(a=")
 

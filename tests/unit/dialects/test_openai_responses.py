@@ -114,6 +114,13 @@ def test_what_is_no_call_of_a_function_is_kept_and_neither_run_nor_answered(item
     assert again(USER, reply(item, call()), answer()) == [USER, item, call(), answer()]
 
 
+@pytest.mark.parametrize("role", ["developer", "user", None])
+def test_items_that_have_a_role_are_no_messages(role: str | None) -> None:
+    tools = {"type": "additional_tools", "role": role, "tools": [{"type": "function", "name": "f"}]}
+
+    assert again(USER, tools, call(), answer()) == [USER, tools, call(), answer()]
+
+
 def test_items_that_were_made_in_one_go_are_one_message() -> None:
     messages = read(USER, THOUGHT, call("a"), call("b"), answer("a"), answer("b"), says("done"))
 
