@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from surehand.messages import AIMessage, Message, check_transcript
 from surehand.shapes import is_array, is_object, items_of, mapping_of
@@ -119,8 +119,8 @@ def history_faults(record: Record) -> list[str]:
     module = _module(record)
     messages: list[Message] = module.read_messages(record["messages"])
     needs_repair = bool(check_transcript(messages))
-    written = module.write_messages(messages)
-    items: list[Any] = cast("tuple[Any, ...]", written)[-1] if isinstance(written, tuple) else written
+    written: Any = module.write_messages(messages)
+    items: list[Any] = written if is_array(written) else written[-1]
     faults = [str(problem) for problem in check_transcript(module.read_messages(items))]
     before, after = list(_traffic(record["messages"])), list(_traffic(items))
     if not needs_repair and before != after:

@@ -67,7 +67,8 @@ def by_urllib3(url: str) -> object:
     with urllib3.PoolManager(retries=False, timeout=WAIT) as pool:
         response = pool.request("GET", url)
         if response.status >= 400:  # it raises no errors for statuses itself
-            raise requests.HTTPError(response=SimpleNamespace(status_code=response.status, headers=response.headers))
+            answer: Any = SimpleNamespace(status_code=response.status, headers=response.headers)
+            raise requests.HTTPError(response=answer)
         return response.data
 
 
