@@ -41,8 +41,7 @@ ONE_CALL: dict[str, tuple[str, dict[str, Any]]] = {
     "mistral v11": ('[TOOL_CALLS]f{"a": "x"}', {"a": "x"}),
     "mistral v13": ('[TOOL_CALLS]f[CALL_ID]9aBcDeFgH[ARGS]{"a": "x"}</s>', {"a": "x"}),
     "deepseek v3": (
-        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n"
-        '```json\n{"a": "x"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
+        '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{"a": "x"}\n```',
         {"a": "x"},
     ),
     "deepseek r1, without an inner mark": (
@@ -54,14 +53,16 @@ ONE_CALL: dict[str, tuple[str, dict[str, Any]]] = {
         {"a": "x"},
     ),
     "deepseek v3.2": (
-        '<｜DSML｜function_calls>\n<｜DSML｜invoke name="f">\n<｜DSML｜parameter name="a" string="true">x'
-        '</｜DSML｜parameter>\n<｜DSML｜parameter name="b" string="false">[1]</｜DSML｜parameter>\n'
-        "</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+        """<｜DSML｜function_calls>
+<｜DSML｜invoke name="f">
+<｜DSML｜parameter name="a" string="true">x</｜DSML｜parameter>
+<｜DSML｜parameter name="b" string="false">[1]</｜DSML｜parameter>
+</｜DSML｜invoke>
+</｜DSML｜function_calls>""",
         {"a": "x", "b": [1]},
     ),
     "kimi k2": (
-        '<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0 <|tool_call_argument_begin|>{"a": "x"}'
-        "<|tool_call_end|><|tool_calls_section_end|>",
+        '<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0 <|tool_call_argument_begin|>{"a": "x"}',
         {"a": "x"},
     ),
     "command-r": ('Action: ```json\n[\n    {"tool_name": "f", "parameters": {"a": "x"}}\n]\n```', {"a": "x"}),
@@ -101,8 +102,12 @@ ONE_CALL: dict[str, tuple[str, dict[str, Any]]] = {
 """What it is called -> the text, and the arguments of the call that it is."""
 
 TWO_CALLS: dict[str, str] = {
-    "hermes": '<tool_call>{"name": "f", "arguments": {}}</tool_call>\n<tool_call>{"name": "g", "arguments": {}}</tool_call>',
-    "hermes, openers between": '<tool_call>{"name": "f", "arguments": {}}\n<tool_call>\n<tool_call>{"name": "g", "arguments": {}}',
+    "hermes": (
+        '<tool_call>{"name": "f", "arguments": {}}</tool_call>\n<tool_call>{"name": "g", "arguments": {}}</tool_call>'
+    ),
+    "hermes, openers between": (
+        '<tool_call>{"name": "f", "arguments": {}}\n<tool_call>\n<tool_call>{"name": "g", "arguments": {}}'
+    ),
     "qwen3-coder": "<tool_call><function=f></function></tool_call><tool_call><function=g></function></tool_call>",
     "glm": "<tool_call>f</tool_call>\n<tool_call>g</tool_call>",
     "llama": '<|python_tag|>{"name": "f", "parameters": {}}; {"name": "g", "parameters": {}}',

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from surehand.dialects.text_calls.forms import FORMS, MARKS, Mark, TextCallForm
-from surehand.dialects.text_calls.json_calls import end_of_data
+from surehand.dialects.text_calls.json_calls import end_before_words, end_of_data
 from surehand.dialects.text_calls.offered import END_TOKENS, Block, Offered
 from surehand.dialects.text_calls.places import FENCE, Place
 from surehand.dialects.text_calls.whole_texts import inside_of_blocks, may_be_calls, read_whole
@@ -30,14 +30,17 @@ _THOUGHT: Final = "<think>"
 _THOUGHT_END: Final = "</think>"
 _MARK_OF: Final = {opener: mark for mark in MARKS for opener in mark.openers}
 _SIGNS: Final = (*_MARK_OF, FENCE, _THOUGHT, _THOUGHT_END)
-_SIGN: Final = re.compile("|".join(map(re.escape, sorted(_SIGNS, key=len, reverse=True))))
+_SIGN: Final = re.compile(f"{FENCE}`*+|" + "|".join(map(re.escape, sorted(_SIGNS, key=len, reverse=True))))
 _BEGINNINGS: Final = frozenset(sign[:length] for sign in _SIGNS for length in range(1, len(sign)))
 _LONGEST: Final = max(map(len, _SIGNS))
 _NOTHING: Final = re.compile(rf"(?:\s|{'|'.join(map(re.escape, END_TOKENS))})*+")
+_BRACKETS: Final = (re.compile(r"\["), re.compile(r"\{"))
 _HEAD: Final = 300
 """Characters behind a mark that can show that no call begins there."""
 _MAX_MARKS: Final = 500
-"""Marks that are looked at in one text. A text with more of them is no reply but a model that does not stop."""
+"""Marks that may begin a call, in one text. One with more of them is no reply but a model that does not stop."""
+_MAX_SIGNS: Final = 20_000
+"""The same for marks, fences and thoughts wherever they stand."""
 _FEW: Final = 64
 """So many characters held back are looked at with each piece; more only when twice as many have come."""
 
@@ -75,6 +78,7 @@ class TextCallFilter:
         self._forms = forms
         self._bodies = {mark: [body for body in mark.bodies if not set(body.forms).isdisjoint(forms)] for mark in MARKS}
         self._marks = _MAX_MARKS
+        self._signs = _MAX_SIGNS
         self._held: list[str] = []
         self._size = 0
         self._next_look = 0
@@ -126,13 +130,15 @@ class TextCallFilter:
         """The next step; None where nothing is left, or more has to come first."""
         if self._is_start and not self._is_thought:
             return self._start(text, at, is_end=is_end)
-        sign = _SIGN.search(text, at)
-        may_go_on = sign is None and not is_end
+        sign = _SIGN.search(text, at) if self._signs else None
+        may_go_on = sign is None and not is_end and bool(self._signs)
         stop = _possible_sign(text, at) if may_go_on else len(text) if sign is None else sign.start()
         if stop > at:
             self._place.read(text[at:stop])
             return _Step(stop, stop, [])
-        return None if sign is None else self._sign(text, sign, is_end=is_end)
+        step = None if sign is None else self._sign(text, sign, is_end=is_end)
+        self._signs -= step is not None
+        return step
 
     def _start(self, text: str, at: int, *, is_end: bool) -> _Step | None:
         """What begins here, where nothing has been said."""
@@ -163,12 +169,13 @@ class TextCallFilter:
         start, end = sign.span()
         if sign.group() == _THOUGHT_END and not self._place.is_in_code:
             # Also without its opener, which templates put into the prompt: what was said so far was thought.
-            self._is_start, self._is_thought, self._place = not self._calls, False, Place()
+            self._is_start, self._is_thought, self._place = not self._calls and self._marks > 0, False, Place()
+            self._marks = max(self._marks - 1, 0)
             return _Step(end, end, [])
         if self._is_thought or sign.group() in (_THOUGHT, _THOUGHT_END):
             return self._pass(text, start, end)
-        if sign.group() == FENCE:
-            return self._fence(text, start, is_end=is_end)
+        if sign.group().startswith(FENCE):
+            return self._fence(text, start, end, is_end=is_end)
         mark = _MARK_OF[sign.group()]
         is_open = self._place.is_line_start or self._place.is_open_to(is_word=mark.is_word)
         if self._place.is_in_code or not is_open or not self._marks:
@@ -183,23 +190,26 @@ class TextCallFilter:
             self._place.read(text[start:end])
         return _Step(end, end, [])
 
-    def _fence(self, text: str, start: int, *, is_end: bool) -> _Step | None:
-        line_end = text.find("\n", start)
-        end = len(text) if line_end < 0 else line_end
-        if not self._place.is_line_start or not self._place.is_fence(text[start:end]):
-            return self._pass(text, start, start + len(FENCE))
-        if line_end < 0 and not is_end:
+    def _fence(self, text: str, start: int, end: int, *, is_end: bool) -> _Step | None:
+        line_end = text.find("\n", end)
+        line = text[start : len(text) if line_end < 0 else line_end]
+        is_fence = self._place.is_line_start and self._place.is_fence(line)
+        if not is_end and (end == len(text) or (is_fence and line_end < 0)):
             return None
-        self._place.read_fence(text[start:end])
-        return _Step(end, end, [])
+        if not is_fence:
+            return self._pass(text, start, end)
+        self._place.read_fence(line)
+        return _Step(start + len(line), start + len(line), [])
 
     def _mark(self, text: str, sign: re.Match[str], mark: Mark, *, is_end: bool) -> _Step | None:
         inside = sign.end() - min(mark.keeps, len(sign.group()))
         head = text[inside : inside + _HEAD].lstrip()
         bodies = [body for body in self._bodies[mark] if body.may_begin(head, self._offered)]
-        data_end = None if mark.has_closer or not bodies else end_of_data(text, inside, self._offered)
-        if not bodies or data_end is not None:
-            return self._pass(text, sign.start(), data_end or sign.end())
+        text_end = (
+            sign.end() if not bodies else None if mark.has_closer else self._end_of_text(text, sign.end(), inside)
+        )
+        if text_end is not None:
+            return self._pass(text, sign.start(), text_end)
         stop = mark.stop.search(text, sign.end())
         if stop is None and not is_end:
             return None
@@ -210,9 +220,21 @@ class TextCallFilter:
         end = block_end if stop is None or stop.group() in mark.openers else stop.end()
         if not calls:
             return self._pass(text, sign.start(), end)
-        if self._place.is_line_start:
-            return _Step(sign.start(), end, calls)
-        return self._last(text, _Step(sign.start(), end, calls), mark, is_end=is_end)
+        step = _Step(sign.start(), end, calls)
+        if not self._place.is_line_start:
+            return self._last(text, step, mark, is_end=is_end)
+        return step
+
+    def _end_of_text(self, text: str, at: int, inside: int) -> int | None:
+        """Where what stands behind a mark that nothing ends ends itself, because it has turned out to be a text.
+
+        That is behind values without a call, and, where the mark stands in a line, behind any that words follow.
+        """
+        data_end = end_of_data(text, inside, self._offered)
+        if data_end is not None or self._place.is_line_start:
+            return data_end
+        starts = [found.start() for bracket in _BRACKETS if (found := bracket.search(text, inside, at + _HEAD))]
+        return next((end for start in starts if (end := end_before_words(text, start)) is not None), None)
 
     def _last(self, text: str, step: _Step, mark: Mark, *, is_end: bool) -> _Step | None:
         """A call in the middle of a line: it counts where nothing but calls follows it."""
@@ -222,7 +244,10 @@ class TextCallFilter:
             sign.startswith(rest) for sign in (*mark.openers, *END_TOKENS)
         ):  # also where none is left
             return None
-        return self._pass(text, step.start, run_end) if rest else step
+        if rest:
+            return self._pass(text, step.start, run_end)
+        self._place.is_line_start = True
+        return step
 
 
 def _possible_sign(text: str, at: int) -> int:

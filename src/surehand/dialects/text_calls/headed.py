@@ -43,8 +43,11 @@ class HeadShape:
     def may_begin(self, text: str, offered: Offered) -> bool:
         """Whether a call begins here."""
         for begin in self.begins:
-            if text.startswith(begin) or begin.startswith(text):
+            if begin.startswith(text):
                 return True
+            if text.startswith(begin):
+                # Where several can follow each other, the first may be of another tool.
+                return self.splits is not None or offered.may_begin(text.removeprefix(begin), self.behind)
         return offered.may_begin(text, self.behind)
 
     def read(self, block: Block, offered: Offered) -> list[ToolCall]:
@@ -104,7 +107,9 @@ KIMI: Final = HeadShape(
 NAME_LINE: Final = HeadShape(re.compile(rf"\s*+{_NAME}[ \t]*+\n"), behind="{")
 """The name on a line of its own: GLM 4, functionary 3.2."""
 
-FUNCTION: Final = HeadShape(re.compile(r"\s*+<function=(?P<name>[^<>\n]{1,200}+)>(?=\s*+\{)"), begins=("<function=",))
+FUNCTION: Final = HeadShape(
+    re.compile(r"\s*+<function=(?P<name>[^<>\n]{1,200}+)>(?=\s*+\{)"), begins=("<function=",), behind=">"
+)
 """``<function=f>{…}</function>``: functionary 3.1, and Llama 3.1 where the prompt asks for it."""
 
 _CHANNELS: Final = ("<|channel|>commentary", "<|channel|>analysis")
@@ -117,8 +122,9 @@ HARMONY: Final = HeadShape(
         "<|start|>assistant to=",
         *(f"{start}{channel} to=" for start in ("", "<|start|>assistant") for channel in _CHANNELS),
     ),
+    behind="<j",
 )
 """``<|channel|>commentary to=functions.f <|constrain|>json<|message|>{…}``, or the name before the channel: gpt-oss."""
 
-GEMMA: Final = HeadShape(re.compile(r"\s*+call:(?P<name>[^\s<>{}]{1,200}+)(?=\{)"), begins=("call:",))
+GEMMA: Final = HeadShape(re.compile(r"\s*+call:(?P<name>[^\s<>{}]{1,200}+)(?=\{)"), begins=("call:",), behind="{")
 """``call:f{a:<|"|>x<|"|>}``: Gemma 4; FunctionGemma has ``<escape>`` for the quotes."""

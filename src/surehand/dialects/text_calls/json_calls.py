@@ -119,9 +119,9 @@ def end_of_data(text: str, at: int, offered: Offered) -> int | None:
     return _before_words(text, values)
 
 
-def end_before_words(text: str) -> int | None:
-    """Where the complete values end that the text begins with, if words follow them; None if not."""
-    return _before_words(text, list(_values(text)))
+def end_before_words(text: str, at: int = 0) -> int | None:
+    """Where the complete values end that begin here, if words follow them; None if not."""
+    return _before_words(text, list(_values(text, at)))
 
 
 def _before_words(text: str, values: list[tuple[Any, int]]) -> int | None:

@@ -11,7 +11,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, Final
 
 from surehand.dialects.text_calls.offered import Block, Offered, broken_call, call_of, without_end_tokens
@@ -52,6 +52,8 @@ _BUILT_IN: Final = ".call"
 _HEAD: Final = re.compile(r"\[?+\s*+([^\W\d][\w.-]*+)\(\s*+(?:\)|[^\W\d]\w*+\s*+=)")
 
 _NAME: Final = re.compile(r"[^\W\d][\w.-]*+")
+_MAX_TOKENS: Final = 100_000
+"""A long honest call is one long text, which is one token."""
 _WINDOW: Final = 200
 """Names are shorter."""
 
@@ -61,6 +63,10 @@ _Token = tuple[str, str]
 
 class _Unreadable(Exception):
     """The text is no call with literals for arguments."""
+
+
+class _Beside(_Unreadable):
+    """Something else stands between or behind calls that are complete."""
 
 
 def calls_may_begin(text: str, offered: Offered) -> bool:
@@ -89,6 +95,8 @@ def read_only_calls(text: str, offered: Offered) -> list[ToolCall] | None:
     """The calls that the text is; None where it is anything else, or a call of a tool that was not offered."""
     try:
         found = [(offered.own(name), args) for name, args in _calls_in(text)]
+    except _Beside:
+        return None
     except _Unreadable:
         return read_calls(Block(text, is_closed=False), offered) if _is_cut_off(text) else None
     calls = [call_of(name, args) for name, args in found if name is not None]
@@ -97,7 +105,8 @@ def read_only_calls(text: str, offered: Offered) -> list[ToolCall] | None:
 
 def _is_cut_off(text: str) -> bool:
     """Whether a broken text may be a call all the same: nothing but a call ends so, and a sentence ends otherwise."""
-    return text.endswith(("]", ")")) or text.count("(") > text.count(")")
+    is_open = text.count("(") > text.count(")") or text.count("[") > text.count("]")
+    return is_open or text.endswith(("]", ")"))
 
 
 def _call_may_begin(text: str, offered: Offered) -> bool:
@@ -111,7 +120,7 @@ def _call_may_begin(text: str, offered: Offered) -> bool:
 
 def _calls_in(text: str) -> list[tuple[str, dict[str, Any]]]:
     """Names and arguments; a list of calls, or calls one after the other."""
-    tokens = chain(_tokens(text), [("end", "")])
+    tokens = chain(islice(_tokens(text), _MAX_TOKENS), [("end", "")])
     kind, piece = next(tokens)
     is_list = piece == "["
     if is_list:
@@ -123,20 +132,25 @@ def _calls_in(text: str) -> list[tuple[str, dict[str, Any]]]:
         if piece in (",", ";"):
             kind, piece = next(tokens)
         elif is_list and piece != "]":
-            raise _Unreadable
-    if is_list and piece == "]":
-        kind, _ = next(tokens)
-    elif is_list:
-        raise _Unreadable
+            raise _beside(kind)
+    if is_list:
+        if piece != "]":
+            raise _beside(kind)
+        kind, piece = next(tokens)
     if kind != "end" or not found:
-        raise _Unreadable
+        raise _Beside
     return found
+
+
+def _beside(kind: str) -> _Unreadable:
+    return _Unreadable() if kind == "end" else _Beside()
 
 
 def _arguments(tokens: Iterator[_Token]) -> dict[str, Any]:
     """What stands in the brackets behind a name."""
-    if next(tokens)[1] != "(":
-        raise _Unreadable
+    kind, opener = next(tokens)
+    if opener != "(":
+        raise _beside(kind)
     args: dict[str, Any] = {}
     kind, name = next(tokens)
     while kind == "word":

@@ -27,6 +27,8 @@ class TagShape:
 
     begins: str
     """What stands before the name."""
+    is_single: bool
+    """Whether a mark stands before each call, so that the first name decides."""
     opener: re.Pattern[str]
     """Begins a call; the group ``name``."""
     parameter: re.Pattern[str]
@@ -42,7 +44,9 @@ class TagShape:
         """Whether a call begins here."""
         if not self.begins:
             return offered.may_begin(text, "<")
-        return text.startswith(self.begins) or self.begins.startswith(text)
+        if text.startswith(self.begins):
+            return not self.is_single or offered.may_begin(text.removeprefix(self.begins), ">")
+        return self.begins.startswith(text)
 
     def read(self, block: Block, offered: Offered) -> list[ToolCall]:
         """The calls of tools that were offered; one that lacks a tag is broken."""
@@ -84,6 +88,7 @@ def _shape(begins: str, name: str, parameter: str, end: str, closer: str, *, has
     compiled: Callable[[str], re.Pattern[str]] = re.compile
     return TagShape(
         begins=begins,
+        is_single=has_lines,
         opener=compiled(rf"\s*+{begins}{name}"),
         parameter=compiled(rf"\s*+{parameter}"),
         end=compiled(rf"{end}{behind}"),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from surehand.dialects.text_calls import headed, json_calls, pythonic
-from surehand.dialects.text_calls.offered import Block, Offered, without_end_tokens
+from surehand.dialects.text_calls.offered import END_TOKENS, Block, Offered, without_end_tokens
 from surehand.dialects.text_calls.places import FENCE, Place
 from surehand.messages import ToolCall
 
@@ -20,6 +20,7 @@ __all__ = ["inside_of_blocks", "may_be_calls", "read_whole"]
 _TAG: Final = "<tool_call>"
 _PYTHON: Final = frozenset({"python", "py"})
 _TOOL_CODE: Final = "tool_code"
+_MAX_BLOCKS: Final = 500
 _LINE: Final = re.compile(r"[^\n]*+\n|[^\n]++")
 
 
@@ -38,7 +39,7 @@ class _CodeBlock:
 def may_be_calls(text: str, offered: Offered, forms: Collection[str]) -> bool:
     """Whether the text, which begins with no blank, is nothing but calls, or may once more of it has come."""
     if text.startswith(FENCE) or FENCE.startswith(text):
-        blocks = _only_blocks(text)
+        blocks = _only_blocks(without_end_tokens(text))
         return blocks is not None and all(_block_may_be_calls(block, offered, forms) for block in blocks)
     return _bare_may_be_calls(text, offered, forms)
 
@@ -71,13 +72,15 @@ def _only_blocks(text: str) -> list[_CodeBlock] | None:
     for line in _LINE.findall(text):
         is_code = place.is_in_code
         is_last = not line.endswith("\n")
+        if len(blocks) > _MAX_BLOCKS:
+            return None
         if line.lstrip().startswith(FENCE) and place.is_fence(line.strip()):
             place.read_fence(line)
             if not is_code:
                 blocks.append(_CodeBlock(line.strip().removeprefix(FENCE).strip(), []))
         elif is_code:
             blocks[-1].lines.append(line)
-        elif line.strip() and not (is_last and FENCE.startswith(line.strip())):
+        elif line.strip() and not (is_last and any(sign.startswith(line.strip()) for sign in (FENCE, *END_TOKENS))):
             return None
     return blocks
 
