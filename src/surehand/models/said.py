@@ -24,11 +24,11 @@ def forms_of(text_calls: TextCalls) -> tuple[TextCallForm, ...]:
     given: object = text_calls  # hosts may not type-check
     if isinstance(given, bool):
         return FORMS if given else ()
-    named = {given} if isinstance(given, str) else set(cast("Collection[Any]", given)) if _is_several(given) else None
-    if named is None or not named <= set(FORMS):
+    names = list(cast("Collection[object]", given)) if _is_several(given) else [given]
+    if any(name not in FORMS for name in names):
         expected = f"True, False, or among {', '.join(FORMS)}"
         raise OptionError(option="text_calls", value=given, expected=expected)
-    return tuple(form for form in FORMS if form in named)
+    return tuple(form for form in FORMS if form in names)
 
 
 def _is_several(given: object) -> bool:

@@ -197,8 +197,8 @@ def test_ids_are_made_acceptable_for_call_and_answer_alike(call_id: str) -> None
     assert second["tool_call_id"].startswith("call_")
 
 
-def test_ids_whose_form_the_model_knows_stay() -> None:
-    call_id = "functions.search:0"
+@pytest.mark.parametrize("call_id", ["functions.search:0", "call_1__thought__" + "CuYB/+==" * 50])
+def test_ids_that_say_something_to_the_model_stay(call_id: str) -> None:
     first, second = written(
         AIMessage(tool_calls=[{"id": call_id, "name": "search", "args": {}}]), ToolMessage("4", tool_call_id=call_id)
     )
@@ -251,6 +251,27 @@ def test_chosen_extra_fields_are_sent_back() -> None:
         "content": "x",
         "reasoning_content": "r",
     }
+
+
+SIGNED = {**call("f", '{"a": 1}'), "extra_content": {"google": {"thought_signature": "CuYB"}}}
+
+
+def test_what_stands_beside_a_call_goes_back_to_servers_that_want_it() -> None:
+    (message,) = openai_chat.read_messages([{"role": "assistant", "content": "", "tool_calls": [SIGNED]}])
+
+    assert written(message)[0]["tool_calls"] == [call("f", '{"a": 1}')]
+    sent = openai_chat.write_messages([message], extra_fields=["extra_content"])
+    assert sent[0]["tool_calls"] == [SIGNED]
+
+
+def test_what_stands_beside_a_call_is_kept_in_streams_too() -> None:
+    stream = openai_chat.ChatStream()
+    chunks = [stream.feed(delta({"index": 0, **SIGNED})), stream.feed(delta(finish="tool_calls"))]
+
+    assert chunks[0] is not None
+    assert chunks[1] is not None
+    for message in (stream.finish(), (chunks[0] + chunks[1]).to_message()):
+        assert openai_chat.write_messages([message], extra_fields=["extra_content"])[0]["tool_calls"] == [SIGNED]
 
 
 def test_custom_call_is_written_as_it_was_read() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.data import committed_data, read_lines
+from support.data import committed_data, full_data, read_lines
 from surehand.dialects.text_calls import read_text_calls
 from surehand.messages import AIMessage
 
@@ -140,21 +141,74 @@ def test_text_about_calls_is_a_text(text: str) -> None:
     assert read(text) is None
 
 
-def test_recorded_leaks_are_read_only_where_a_declared_tool_is_called() -> None:
-    """None of the recorded texts is a call that could run.
+LEAKS = {
+    "Acknowledged. The available exchange-rate tool is": None,
+    "Acknowledged. Available exchange-rate tool:": None,
+    "The exchange-rate tool is available": None,
+    '{"name":"get_weather","parameters\'': "get_weather, broken",
+    '{"name":"complex", "parameters": {"data\'': "complex, broken",
+    '{"name":"get_time","parameters>': "get_time, broken",
+    '{"name": "perform"': None,
+    "<|python_tag|>import webbrowser": None,
+    '<|python_tag|>{"status":400': None,
+    '<|python_tag|>{"message": "Hello, World!"': None,
+    '<|python_tag|>{"type": "function", "name": "print_hello_world"': None,
+    '<|python_tag|>{"type": "message"': None,
+    '<|python_tag|>{"name": "get_language_info"': None,
+    '<|python_tag|>{"message":"Hello world!"}': None,
+    '<|python_tag|>{"message": "I\'m sorry': None,
+}
+"""How each recorded text begins -> what it is read as; None where it stays a text.
 
-    Three are prose, three call a tool that was not offered, six are code or other objects after ``<|python_tag|>``; the
-    three that call an offered tool are broken JSON, so that the model is to be told.
-    """
-    records = read_lines(committed_data() / "provider_recordings" / "leaked_in_content.jsonl")
+None of them is a call that could run: they are prose, calls of tools that were not offered, code, data, and three
+broken calls of a tool that was offered, so that the model is to be told.
+"""
 
-    read_of_records = [
-        read_text_calls(record["content"], [tool["function"]["name"] for tool in record["tools"]]) for record in records
-    ]
 
-    assert len(records) == 15
-    assert [calls[0]["name"] for calls in read_of_records if calls] == ["get_weather", "complex", "get_time"]
-    assert all(AIMessage(tool_calls=calls).invalid_tool_calls for calls in read_of_records if calls)
+@pytest.mark.parametrize("folder", [folder for folder in (committed_data(), full_data()) if folder], ids=str)
+def test_recorded_leaks_are_read_as_what_they_are(folder: Path) -> None:
+    records = read_lines(folder / "provider_recordings" / "leaked_in_content.jsonl")
+    decided: dict[str, str | None] = {}
+
+    for record in records:
+        calls = read_text_calls(record["content"], [tool["function"]["name"] for tool in record["tools"]])
+        beginning = next(beginning for beginning in LEAKS if record["content"].startswith(beginning))
+        is_broken = bool(AIMessage(tool_calls=calls or []).invalid_tool_calls)
+        decided[beginning] = f"{calls[0]['name']}, {'broken' if is_broken else 'whole'}" if calls else None
+
+    assert len(records) == len(LEAKS)
+    assert decided == LEAKS
+
+
+@pytest.mark.parametrize(
+    ("number", "read_as"),
+    [
+        (8, [("get_weather", {"city": "Paris"})]),
+        (9, None),
+        (10, [("area", {"radius": 5}), ("covid", {"country": "US"})]),
+        (11, [("get_weather", {"city": "Paris"})]),
+        (13, [("get_weather", {"city": "Paris"})]),
+        (17, [("requests_get", {"lat": 48.8584, "c": 1})]),
+        (93, None),
+    ],
+)
+def test_malformed_texts_that_models_sent_are_decided(number: int, read_as: object) -> None:
+    """The cases that are whole texts: what stands beside the arguments makes them calls, or leaves them texts."""
+    (case,) = (case for case in read_lines(committed_data() / "malformed" / "cases.jsonl") if case["id"] == number)
+
+    calls = read_text_calls(case["raw"], ["get_weather", "area", "covid", "requests_get"])
+
+    assert (None if calls is None else [(call["name"], call["args"]) for call in calls]) == read_as
+
+
+@pytest.mark.parametrize(
+    "form", ["{}", '<tool_call>{{"name": "f", "arguments": {}}}</tool_call>', "[TOOL_CALLS]f[ARGS]{}", "f\n{}"]
+)
+def test_what_is_refused_as_arguments_never_runs_in_any_form(form: str) -> None:
+    for case in read_lines(committed_data() / "malformed" / "cases.jsonl"):
+        raw = case["raw"] if form != "{}" else f'{{"name": "f", "arguments": {case["raw"]}}}'
+        for call in AIMessage(tool_calls=read_text_calls(form.format(raw), NAMES) or []).tool_calls:
+            assert "refuse" not in case["want"] or not isinstance(call["args"], dict), case["case"]
 
 
 def test_recorded_leak_is_a_call_where_its_tool_is_offered() -> None:

@@ -35,7 +35,7 @@ MARKS = (
     "\\",
 )
 texts = st.one_of(
-    st.text(st.characters(exclude_categories=("Cs",))),
+    st.text(st.characters(codec="utf-8")),
     st.lists(st.sampled_from((*MARKS, "a", " ", "\n", "}; {", "{", "]"))).map("".join),
 )
 values = st.recursive(

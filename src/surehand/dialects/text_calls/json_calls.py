@@ -37,7 +37,7 @@ _BROKEN: Final = re.compile(
     r"""\[?+\s*+\{\s*+["'](?:tool_)?name["']\s*+:\s*+["']([^"']{1,128}+)["']\s*+,\s*+["'](?:arguments|parameters)"""
 )
 _FIRST_KEY: Final = re.compile(r"""\{\s*+(?:["'](\w*+)(["']?))?""")
-_SEPARATOR: Final = re.compile(r"(?<=\})(?:\s*+;\s*+|[ \t]*+\n\s*+)(?=\{)")
+_SEPARATOR: Final = re.compile(r"(?<=[}\]])(?:\s*+;\s*+|\s*+(?:</?tool_call>\s*+)++|[ \t]*+\n\s*+)(?=[{\[])")
 _BETWEEN: Final = re.compile(r"[\s;,]*+")
 _WORDS: Final = re.compile(r"\s*+[\w(*#-]")
 _DECODER: Final = json.JSONDecoder()
@@ -160,7 +160,7 @@ def _values(text: str, at: int = 0) -> Iterator[tuple[Any, int]]:
 
 
 def _split(text: str) -> list[str]:
-    """Llama separates several calls by semicolons or lines; a text that is one value is not split."""
+    """Llama separates several calls by semicolons or lines, Hermes by tags; a text that is one value is not split."""
     try:
         parse_value(text)
     except MalformedArguments:
