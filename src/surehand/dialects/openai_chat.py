@@ -8,7 +8,6 @@ take: contents that are not empty, calls with plain ids, arguments that are a JS
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from typing import Any, Final, cast
 
 from surehand.dialects.blocks import answer_text, openai_block
 from surehand.dialects.chat_choices import choice_of
-from surehand.dialects.streams import FREE_TEXT_END, FREE_TEXT_START, Reply, free_text
+from surehand.dialects.chat_stream import ChatStream, about_reply, usage_of
 from surehand.dialects.wire import (
     answer_ids,
     clean,
@@ -30,18 +29,14 @@ from surehand.dialects.wire import (
 from surehand.errors import InputError
 from surehand.messages import (
     AIMessage,
-    AIMessageChunk,
     Content,
     HumanMessage,
     Message,
     SystemMessage,
     ToolCall,
-    ToolCallChunk,
     ToolMessage,
     convert_to_messages,
-    new_call_id,
     repair_transcript,
-    text_of,
 )
 from surehand.shapes import items_of, mapping_of
 from surehand.wording import NO_OUTPUT
@@ -59,10 +54,10 @@ __all__ = [
 
 NAME: Final = "openai_chat"
 
-_ABOUT_REPLY: Final = ("id", "model", "created", "system_fingerprint", "service_tier")
 _PLAIN_ID: Final = re.compile("[!-~]+")
 """Ids go back as they came: a model may have learnt their form, as Kimi's has that of ``functions.search:0``."""
-_EXTRA_TEXTS: Final = ("reasoning_content", "reasoning", "refusal")
+_SIGNED_ID: Final = "__thought__"
+"""What stands between a call's id and the signature that LiteLLM hides in it, which Gemini wants to see again."""
 
 
 def read_reply(payload: object, *, choice: int = 0) -> AIMessage:
@@ -93,27 +88,9 @@ def _reply_fields(reply: Mapping[str, Any], choice: int) -> dict[str, Any]:
     message = mapping_of(found.get("message"))
     if not message:
         return {}
-    metadata = {key: reply[key] for key in _ABOUT_REPLY if reply.get(key) is not None}
-    metadata["finish_reason"] = found.get("finish_reason")
+    metadata = {**about_reply(reply), "finish_reason": found.get("finish_reason")}
     usage = usage_of(reply.get("usage")) or {}
     return {**message, "role": "assistant", "response_metadata": metadata, "usage_metadata": usage}
-
-
-def usage_of(usage: object) -> dict[str, Any] | None:
-    """The tokens in the spelling of ``usage_metadata``; None where the provider sent none."""
-    fields = mapping_of(usage)
-    if not fields:
-        return None
-    sent, received = _number(fields.get("prompt_tokens")), _number(fields.get("completion_tokens"))
-    return {
-        "input_tokens": sent,
-        "output_tokens": received,
-        "total_tokens": _number(fields.get("total_tokens")) or sent + received,
-    }
-
-
-def _number(value: object) -> int:
-    return value if isinstance(value, int) else 0
 
 
 def knows(item: object, fields: Mapping[str, Any]) -> bool:
@@ -151,7 +128,8 @@ def write_messages(
     Args:
         messages: The conversation; it is repaired first, as ``repair_transcript`` does.
         names: Tool name -> the name the tool was offered by, where the two differ.
-        extra_fields: Which of an AI message's ``additional_kwargs`` are sent back, such as ``reasoning_content``.
+        extra_fields: Which of an AI message's ``additional_kwargs`` are sent back, such as ``reasoning_content``; with
+            ``extra_content`` that of its calls too, in which Gemini's signatures stand.
         max_id_length: Longer call ids are replaced; OpenAI's own servers take 40 characters, others more.
     """
     form = _Form(names or {}, extra_fields, max_id_length)
@@ -202,28 +180,29 @@ def _written_reply(message: AIMessage, form: _Form) -> dict[str, Any]:
         if field in message.additional_kwargs:
             written[field] = clean(message.additional_kwargs[field])
     if message.tool_calls:
-        custom: Collection[str] = message.additional_kwargs.get("custom_calls", ())
-        written["tool_calls"] = [
-            _written_call(call, form, is_custom=call["id"] in custom) for call in message.tool_calls
-        ]
+        written["tool_calls"] = [_written_call(call, message, form) for call in message.tool_calls]
     return written
 
 
-def _written_call(call: ToolCall, form: _Form, *, is_custom: bool) -> dict[str, Any]:
+def _written_call(call: ToolCall, message: AIMessage, form: _Form) -> dict[str, Any]:
     call_id, name = _sendable_id(call["id"], form), sendable_name(call["name"], form.names)
     given = mapping_of(call["args"])
-    if is_custom and "input" in given:
-        text = clean(given["input"])
-        return {"id": call_id, "type": "custom", "custom": {"name": name, "input": text}}
-    return {
-        "id": call_id,
-        "type": "function",
-        "function": {"name": name, "arguments": sendable_arguments_text(call)},
-    }
+    if "input" in given and call["id"] in items_of(message.additional_kwargs.get("custom_calls")):
+        return {"id": call_id, "type": "custom", "custom": {"name": name, "input": clean(given["input"])}}
+    function = {"name": name, "arguments": sendable_arguments_text(call)}
+    return {"id": call_id, "type": "function", "function": function, **_extra(call, message, form)}
+
+
+def _extra(call: ToolCall, message: AIMessage, form: _Form) -> dict[str, Any]:
+    """What the provider sent beside the call and wants again."""
+    extras = map(mapping_of, items_of(message.additional_kwargs.get("call_extras")))
+    own = [extra["extra_content"] for extra in extras if extra.get("id") == call["id"]]
+    return {"extra_content": clean(own[0])} if own and "extra_content" in form.extra_fields else {}
 
 
 def _sendable_id(call_id: str, form: _Form) -> str:
-    return sendable_id(call_id, form.max_id_length, pattern=_PLAIN_ID)
+    max_length = max(len(call_id), form.max_id_length) if _SIGNED_ID in call_id else form.max_id_length
+    return sendable_id(call_id, max_length, pattern=_PLAIN_ID)
 
 
 def _written_answer(message: ToolMessage, call_id: str) -> dict[str, Any]:
@@ -260,105 +239,3 @@ def _newest(given: Sequence[object]) -> Mapping[str, Any]:
         if message.get("role", "assistant") == "assistant":
             return message
     return {}
-
-
-class ChatStream:
-    """Puts the chunks of a streamed completion together.
-
-    Feed every chunk; ``finish`` gives the whole reply, as often as it is asked. A reply that broke off has no
-    ``finish_reason``, and those of its calls that are not complete are invalid.
-    """
-
-    def __init__(self, *, choice: int = 0) -> None:
-        self._choice = choice
-        self._reply = Reply()
-        self._made_ids: dict[object, str] = {}
-        self._customs = _Customs()
-
-    def feed(self, chunk: Mapping[str, Any]) -> AIMessageChunk | None:
-        """Take in one chunk; what it adds to the reply, or None if that is nothing."""
-        reply = self._reply
-        metadata = {key: chunk[key] for key in _ABOUT_REPLY if chunk.get(key) and key not in reply.metadata}
-        if chunk.get("error") or chunk.get("object") == "error":  # inside a stream that began with HTTP 200
-            metadata["error"] = chunk.get("error") or chunk.get("message")
-        usage = usage_of(chunk.get("usage"))
-        text, extras, pieces = "", dict[str, str | list[str]](), list[ToolCallChunk]()
-        for entry in map(mapping_of, items_of(chunk.get("choices"))):
-            if entry.get("index", 0) != self._choice:  # some servers leave the number out, and have one choice
-                continue
-            if entry.get("finish_reason"):
-                metadata["finish_reason"] = entry["finish_reason"]
-            delta = mapping_of(entry.get("delta"))
-            text += text_of(delta.get("content"))
-            extras |= {key: delta[key] for key in _EXTRA_TEXTS if isinstance(delta.get(key), str) and delta[key]}
-            pieces += self._told_apart(self._pieces(delta))
-        if "finish_reason" in metadata:
-            pieces += self._customs.ends()
-        if customs := self._customs.begun():
-            extras["custom_calls"] = customs
-        return reply.add(text=text, extras=extras, pieces=pieces, metadata=metadata, usage=usage)
-
-    def _told_apart(self, pieces: list[ToolCallChunk]) -> list[ToolCallChunk]:
-        """Ids for whole calls that are the same in one delta: those are so many calls.
-
-        In a later delta the same ids again, as they are then the same calls sent again.
-        """
-        wholes = [(piece["name"], piece["args"], piece["index"]) for piece in pieces]
-        for place, (piece, whole) in enumerate(zip(pieces, wholes, strict=True)):
-            if piece["name"] and piece["args"] and not piece["id"] and wholes.count(whole) > 1:
-                piece["id"] = self._made_ids.setdefault((whole, wholes[:place].count(whole)), new_call_id())
-        return pieces
-
-    def _pieces(self, delta: Mapping[str, Any]) -> list[ToolCallChunk]:
-        entries = [mapping_of(entry) for entry in items_of(delta.get("tool_calls"))]
-        legacy = mapping_of(delta.get("function_call"))
-        entries += [{"function": legacy}] if legacy else []
-        return [self._customs.piece(_piece(entry)) if _is_custom(entry) else _piece(entry) for entry in entries]
-
-    def finish(self) -> AIMessage:
-        """The reply as far as it came."""
-        return self._reply.message()
-
-
-class _Customs:
-    """The custom calls of a stream: free-form texts, of which nothing but the end of the reply says that they end."""
-
-    def __init__(self) -> None:
-        self._ends: dict[object, ToolCallChunk] = {}
-        self._begun: list[str] = []
-
-    def piece(self, piece: ToolCallChunk) -> ToolCallChunk:
-        """A piece of the text as a piece of arguments."""
-        key = piece["id"] if piece["index"] is None else piece["index"]
-        start = "" if key in self._ends else FREE_TEXT_START
-        if start:
-            self._ends[key] = {**piece, "name": None, "args": FREE_TEXT_END}
-            self._begun += [piece["id"]] if piece["id"] else []
-        return {**piece, "args": start + free_text(piece["args"] or "")}
-
-    def begun(self) -> list[str]:
-        """The ids of those that have begun since this was asked last."""
-        begun, self._begun = self._begun, []
-        return begun
-
-    def ends(self) -> list[ToolCallChunk]:
-        """What ends all of them."""
-        ends, self._ends = list(self._ends.values()), {}
-        return ends
-
-
-def _is_custom(entry: Mapping[str, Any]) -> bool:
-    return bool(mapping_of(entry.get("custom"))) and not mapping_of(entry.get("function"))
-
-
-def _piece(entry: Mapping[str, Any]) -> ToolCallChunk:
-    fields = mapping_of(entry.get("function")) or mapping_of(entry.get("custom"))
-    index, call_id, name = entry.get("index"), entry.get("id"), fields.get("name")
-    args: object = fields.get("arguments", fields.get("input"))
-    return {
-        "id": call_id if isinstance(call_id, str) else None,
-        "name": name if isinstance(name, str) else None,
-        "args": args if isinstance(args, str) or args is None else json.dumps(args, default=str),
-        "index": index if isinstance(index, int) else None,
-        "type": "tool_call_chunk",
-    }

@@ -176,10 +176,9 @@ class _Reader:
             usage_metadata=mapping_of(fields.get("usage_metadata")) or None,
             **_common(fields),
         )
-        custom = [call["id"] for call, entry in zip(message.tool_calls, entries, strict=True) if _is_custom(entry)]
-        if custom:
-            # A call's free-form text has to be written back as one.
-            message = message.replace(additional_kwargs={**message.additional_kwargs, "custom_calls": custom})
+        beside = _beside_calls(message, entries)
+        if beside:
+            message = message.replace(additional_kwargs={**message.additional_kwargs, **beside})
         self._add(message, [_sent_id(entry) for entry in entries])
 
     def _read_human(self, fields: Mapping[str, Any]) -> None:
@@ -277,6 +276,18 @@ def _common(fields: Mapping[str, Any], extra: Mapping[str, Any] | None = None) -
         "additional_kwargs": kwargs,
         "response_metadata": mapping_of(fields.get("response_metadata")),
     }
+
+
+def _beside_calls(message: AIMessage, entries: Sequence[object]) -> dict[str, Any]:
+    """What has to be known of calls to write them back: whose text is free-form, and what a provider wants again."""
+    placed = list(zip(message.tool_calls, entries, strict=True))
+    custom = [call["id"] for call, entry in placed if _is_custom(entry)]
+    extra = [
+        {"id": call["id"], "extra_content": content}
+        for call, entry in placed
+        if (content := mapping_of(entry).get("extra_content"))
+    ]
+    return {key: value for key, value in {"custom_calls": custom, "call_extras": extra}.items() if value}
 
 
 def _call_entries(fields: Mapping[str, Any], content: object) -> list[Any]:

@@ -54,6 +54,10 @@ class Endpoint:
         """The address to use: the given one, the environment's, or the usual one."""
         return given or os.environ.get(self.url_variable) or self.url
 
+    def sent_back(self, given: str | None) -> tuple[str, ...]:
+        """What is sent back: elsewhere than at the provider's own address also the signatures of Gemini's calls."""
+        return self.sends_back if self.address(given) == self.url else (*self.sends_back, "extra_content")
+
     def limit_field(self, given: str | None) -> str:
         """What the server calls the limit of a reply's length: the provider's word, elsewhere the one all know."""
         return self.max_tokens_field if self.address(given) == self.url else "max_tokens"
@@ -166,7 +170,7 @@ class ChatOpenAI(BaseChatModel):
                 temperature=temperature,
                 max_tokens=limit,
                 limit_field=partial(endpoint.limit_field, base_url),
-                sends_back=endpoint.sends_back,
+                sends_back=partial(endpoint.sent_back, base_url),
                 asks_usage=stream_usage,
             )
         else:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 from surehand.dialects import openai_chat
+from surehand.dialects.chat_choices import choice_of
 from surehand.errors import OptionError
 from surehand.messages import AIMessage, AIMessageChunk
 from surehand.models.base import ModelRequest
-from surehand.models.failures import Address, bad_reply
+from surehand.models.failures import Address, bad_reply, failed_reply
+from surehand.shapes import mapping_of
 
 __all__ = ["Api", "Assembly", "ChatApi"]
 
@@ -61,7 +63,8 @@ class ChatApi:
     max_tokens: int | None
     limit_field: Callable[[], str]
     """What the server calls the limit of a reply's length."""
-    sends_back: tuple[str, ...]
+    sends_back: Callable[[], tuple[str, ...]]
+    """What the server sends beside the content of a reply and wants to see again in the next request."""
     asks_usage: bool
     """Whether a stream is asked to end with the tokens it took."""
 
@@ -80,7 +83,7 @@ class ChatApi:
         own = {
             "model": self.model,
             "messages": openai_chat.write_messages(
-                request.messages, names=request.wire_names, extra_fields=self.sends_back
+                request.messages, names=request.wire_names, extra_fields=self.sends_back()
             ),
             "temperature": self.temperature,
             self.limit_field(): self.max_tokens,
@@ -96,14 +99,31 @@ class ChatApi:
 
     def read(self, reply: dict[str, Any], address: Callable[[], Address]) -> AIMessage:
         """The reply; a ModelError where it is none."""
-        if not reply.get("choices"):
+        if not mapping_of(choice_of(reply, 0).get("message")):
             raise bad_reply(address(), reply.get("error", reply), "a reply without choices")
         return openai_chat.read_reply(reply)
 
     def assembly(self, address: Callable[[], Address]) -> Assembly:
         """What reads a reply in pieces."""
-        del address  # errors inside a stream are the SDK's
-        return openai_chat.ChatStream()
+        return _Assembly(address)
+
+
+class _Assembly:
+    """Reads a reply in pieces, and a server's word that it failed, where the SDK does not."""
+
+    def __init__(self, address: Callable[[], Address]) -> None:
+        self._address = address
+        self._stream = openai_chat.ChatStream()
+
+    def feed(self, frame: dict[str, Any], /) -> AIMessageChunk | None:
+        """Take in one frame.
+
+        Raises:
+            ModelError: It says that the reply failed.
+        """
+        if frame.get("object") == "error":
+            raise failed_reply(self._address(), frame)
+        return self._stream.feed(frame)
 
 
 def _written_choice(request: ModelRequest) -> str | Mapping[str, Any] | None:

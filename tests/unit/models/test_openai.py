@@ -163,6 +163,17 @@ def test_thoughts_go_back_to_the_provider_that_wants_them() -> None:
     assert "reasoning_content" not in server.requests[1]["messages"][1]
 
 
+def test_signatures_of_calls_go_back_to_servers_that_are_not_the_providers_own() -> None:
+    extra = {"google": {"thought_signature": "CuYB"}}
+    request = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}, "extra_content": extra}
+    with provider_server([reply(None, tool_calls=[request]), reply()]) as server:
+        message = model(server).invoke("hi")
+        model(server).invoke([HumanMessage("hi"), message, ToolMessage("x", tool_call_id="c1")])
+
+    assert server.requests[1]["messages"][1]["tool_calls"] == [request]
+    assert OPENAI.sent_back(OPENAI.url) == ()
+
+
 def test_a_history_with_an_open_call_is_sent_closed() -> None:
     history = [
         HumanMessage("hi"),
