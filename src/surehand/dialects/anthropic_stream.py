@@ -55,8 +55,9 @@ class MessageStream:
 
     def __init__(self) -> None:
         self._reply = Reply()
-        self._blocks: dict[int, _Block] = {}
-        self._first = 0
+        self._blocks: list[_Block] = []
+        self._open: dict[object, int] = {}
+        """Number that the server gave to a block -> its place."""
         self._is_stopped = False
 
     def feed(self, event: Mapping[str, Any]) -> AIMessageChunk | None:
@@ -73,15 +74,14 @@ class MessageStream:
         if kind == "message_stop":
             self._is_stopped = True
             return self._reply.add(whole_content=self._unsaid())
-        index: object = event.get("index")
-        return self._feed_block(index + self._first, kind, event) if isinstance(index, int) else None
+        return self._feed_block(kind, event)
 
     def finish(self) -> AIMessage:
         """The message as far as it came."""
         return self._reply.message(self._content())
 
     def _content(self) -> Content:
-        return simple([block.whole() for _, block in sorted(self._blocks.items())])
+        return simple([block.whole() for block in self._blocks])
 
     def _unsaid(self) -> Content | None:
         """The content, where the texts that were told are not all of it."""
@@ -95,51 +95,59 @@ class MessageStream:
         start without a stop is a retry spliced into the stream.
         """
         is_restart = not self._is_stopped and bool(self._blocks)
-        if self._is_stopped:
-            self._first = len(self._blocks)
-        else:
-            self._reply, self._blocks = Reply(), {}
-        self._is_stopped = False
+        if not self._is_stopped:
+            self._reply, self._blocks = Reply(), []
+        self._open, self._is_stopped = {}, False
         return is_restart
 
-    def _feed_block(self, index: int, kind: object, event: Mapping[str, Any]) -> AIMessageChunk | None:
+    def _feed_block(self, kind: object, event: Mapping[str, Any]) -> AIMessageChunk | None:
+        number: object = event.get("index")
         if kind == "content_block_start":
-            return self._start(index, mapping_of(event.get("content_block")))
-        if kind == "content_block_delta" and index in self._blocks:
-            return self._extend(index, mapping_of(event.get("delta")))
-        return None
+            return self._start(number, mapping_of(event.get("content_block")))
+        if kind != "content_block_delta":
+            return None
+        delta = mapping_of(event.get("delta"))
+        if number not in self._open and (block := _UNSTARTED.get(delta.get("type"))):
+            self._start(number, block)
+        return self._extend(self._open[number], delta) if number in self._open else None
 
     def _about(self, fields: Mapping[str, Any]) -> AIMessageChunk | None:
         return self._reply.add(metadata=about_reply(fields), usage=usage_of(fields.get("usage")))
 
-    def _start(self, index: int, fields: Mapping[str, Any]) -> AIMessageChunk | None:
-        block = self._blocks[index] = _Block(fields)
+    def _start(self, number: object, fields: Mapping[str, Any]) -> AIMessageChunk | None:
+        # Always a new one: there are servers that give every block the same number.
+        block, place = _Block(fields), len(self._blocks)
+        self._blocks.append(block)
+        self._open[number] = place
         if block.kind == "tool_use":
             given: object = fields.get("input")
-            return self._reply.add(pieces=[_piece(index, fields, json.dumps(given, default=str) if given else "")])
+            return self._reply.add(pieces=[_piece(place, fields, json.dumps(given, default=str) if given else "")])
         text: object = fields.get("text")
         return self._reply.add(text=text) if block.kind == "text" and isinstance(text, str) else None
 
-    def _extend(self, index: int, delta: Mapping[str, Any]) -> AIMessageChunk | None:
-        block = self._blocks[index]
-        field, value = block.extend(delta)
-        if not isinstance(value, str) or not value:
-            return None
-        if field == "input" and block.kind == "tool_use":
-            return self._reply.add(pieces=[_piece(index, {}, value)])
-        if field == "text":
-            return self._reply.add(text=value)
-        return self._reply.add(extras={"thinking": value}) if field == "thinking" else None
+    def _extend(self, place: int, delta: Mapping[str, Any]) -> AIMessageChunk | None:
+        block = self._blocks[place]
+        told = {field: value for field, value in block.extend(delta) if isinstance(value, str) and value}
+        if "input" in told and block.kind == "tool_use":
+            return self._reply.add(pieces=[_piece(place, {}, told["input"])])
+        thoughts = {"thinking": told["thinking"]} if "thinking" in told else None
+        return self._reply.add(text=told.get("text", ""), extras=thoughts)
 
 
-_DELTAS: Final = {
-    "text_delta": ("text", "text"),
-    "input_json_delta": ("partial_json", "input"),
-    "thinking_delta": ("thinking", "thinking"),
-    "signature_delta": ("signature", "signature"),
-    "citations_delta": ("citation", "citations"),
+_DELTAS: Final[Mapping[object, Mapping[str, str]]] = {
+    "text_delta": {"text": "text"},
+    "input_json_delta": {"partial_json": "input"},
+    "thinking_delta": {"thinking": "thinking"},
+    "signature_delta": {"signature": "signature"},
+    "citations_delta": {"citation": "citations"},
+    "compaction_delta": {"content": "content", "encrypted_content": "encrypted_content"},
 }
-"""Kind of delta -> its key, and the field of the block that it extends."""
+"""Kind of delta -> its keys, each with the field of the block that it extends."""
+_UNSTARTED: Final[Mapping[object, Mapping[str, str]]] = {
+    "text_delta": {"type": "text", "text": ""},
+    "thinking_delta": {"type": "thinking", "thinking": ""},
+}
+"""Kind of delta -> the block that it is of, where a server leaves out its start."""
 
 
 class _Block:
@@ -153,13 +161,17 @@ class _Block:
     def kind(self) -> object:
         return self._start.get("type")
 
-    def extend(self, delta: Mapping[str, Any]) -> tuple[str, object]:
-        """Add the delta; the field that it extends, and by what. A kind that nobody knows adds nothing."""
-        key, field = _DELTAS.get(cast("str", delta.get("type")), ("", ""))
-        value: object = delta.get(key)
-        if value is not None:
+    def extend(self, delta: Mapping[str, Any]) -> list[tuple[str, Any]]:
+        """Add the delta; each field that it extends, and by what. One that nobody knows extends fields of its names."""
+        kind = delta.get("type")
+        names = (
+            _DELTAS[kind] if kind in _DELTAS else {key: key for key in delta if key in self._start and key != "type"}
+        )
+        told = [(field, delta.get(key)) for key, field in names.items()]
+        told = [(field, value) for field, value in told if isinstance(value, str) or (field == "citations" and value)]
+        for field, value in told:
             self._parts.setdefault(field, []).append(value)
-        return field, value
+        return told
 
     def whole(self) -> dict[str, Any]:
         block = dict(self._start)
@@ -169,7 +181,8 @@ class _Block:
             elif field == "input":
                 block[field] = _input("".join(parts), block.get(field))
             else:
-                block[field] = (block.get(field) or "") + "".join(parts)
+                start = block.get(field)
+                block[field] = (start if isinstance(start, str) else "") + "".join(parts)
         return block
 
 

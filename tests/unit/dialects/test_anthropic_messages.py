@@ -350,6 +350,42 @@ def test_message_after_a_stop_goes_on() -> None:
     assert len(message.tool_calls) == 1
 
 
+@pytest.mark.parametrize("number", [0, None])
+def test_servers_may_give_every_block_one_number(number: int | None) -> None:
+    events: list[Block] = [BEGIN]
+    for block, *deltas in [
+        (text(""), {"type": "text_delta", "text": "Both."}),
+        (use("a"), {"type": "input_json_delta", "partial_json": '{"x": 1}'}),
+        (use("b"), {"type": "input_json_delta", "partial_json": '{"x": 2}'}),
+    ]:
+        events.append({"type": "content_block_start", "index": number, "content_block": block})
+        events += [{"type": "content_block_delta", "index": number, "delta": each} for each in deltas]
+
+    message = fed(*events, end("tool_use")).finish()
+
+    assert message.content == [text("Both."), use("a", x=1), use("b", x=2)]
+    assert [call["args"] for call in message.tool_calls] == [{"x": 1}, {"x": 2}]
+
+
+def test_servers_may_leave_out_where_a_text_starts() -> None:
+    message = fed(BEGIN, piece(0, "thinking_delta", "Hm"), piece(1, "text_delta", "So."), end("end_turn")).finish()
+
+    assert message.content == [{"type": "thinking", "thinking": "Hm"}, text("So.")]
+
+
+@pytest.mark.parametrize(
+    ("block", "delta"),
+    [
+        ({"type": "compaction", "content": None}, {"type": "compaction_delta", "content": "A sum."}),
+        ({"type": "block_of_tomorrow", "content": ""}, {"type": "delta_of_tomorrow", "content": "A sum.", "size": 5}),
+    ],
+)
+def test_blocks_of_every_kind_grow(block: Block, delta: Block) -> None:
+    message = fed(BEGIN, start(0, block), {"type": "content_block_delta", "index": 0, "delta": delta}).finish()
+
+    assert message.content == [{**block, "content": "A sum."}]
+
+
 def test_finish_is_idempotent() -> None:
     stream = fed(BEGIN, start(0, {"type": "tool_use", "name": "f", "input": {}}), end("tool_use"))
 
