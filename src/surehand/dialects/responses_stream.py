@@ -238,7 +238,11 @@ class ResponseStream:
     def _grow(self, stem: str, end: str, event: Mapping[str, Any], news: _News) -> None:
         """Take in a delta, or the whole that it was a part of."""
         kind, what = _GROWING[stem]
-        item = {"type": kind, "id": event.get("item_id")}
+        named = {
+            "id": event.get("item_id"),
+            "call_id": event.get("call_id"),
+        }  # the latter some servers have in its place
+        item = {"type": kind, **{key: value for key, value in named.items() if value is not None}}
         index = event.get("output_index")
         slot = self._slot_of(item, index, is_new=False) or self._begun(item, index)
         number: object = event.get("content_index")

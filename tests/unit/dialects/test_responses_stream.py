@@ -170,6 +170,24 @@ def test_arguments_of_calls_that_the_provider_runs_are_nobodys() -> None:
     assert message.tool_calls == []
 
 
+def test_deltas_may_name_their_call_instead_of_their_item() -> None:
+    items = [call(id=f"fc_{name}", call_id=name, status="in_progress") for name in "ab"]
+    deltas = [
+        event("function_call_arguments.delta", call_id=name, delta=text) for text in ('{"x"', ": 1}") for name in "ab"
+    ]
+
+    message = read(*(event("output_item.added", item=item) for item in items), *deltas, event("completed", response={}))
+
+    assert [(each["id"], each["args"]) for each in message.tool_calls] == [("a", {"x": 1}), ("b", {"x": 1})]
+
+
+def test_a_message_that_began_with_its_text_has_no_empty_fields() -> None:
+    message = read(event("output_text.delta", delta="Hm"), event("reasoning_summary_text.delta", delta="So"))
+
+    assert message.text == "Hm"
+    assert all(None not in block.values() for block in message.content if isinstance(block, dict))
+
+
 def test_a_response_without_items_of_its_own_is_read_from_its_end() -> None:
     assert valid(read(created(), ended(call('{"a": 1}'), call("{}", id="fc2", call_id="d")))) == [
         ("c", {"a": 1}),
