@@ -165,6 +165,22 @@ def test_every_schema_of_the_full_sets_is_exported_in_every_form_that_is_not_str
             assert exported(tool, form)["type"] == "object"
 
 
+def test_schemas_that_openai_refused_are_exported_in_the_form_that_it_asks_for() -> None:
+    refused = [
+        row
+        for row in read_lines(committed_data() / "provider_recordings" / "provider_errors.jsonl")
+        if "invalid_function_parameters" in json.dumps(row["response"])
+    ]
+    assert len(refused) == 2
+    for row in refused:
+        for declared in row["tools"]:
+            function = declared.get("function", declared)
+            tool = Tool.from_json_schema(function["name"], function["parameters"], echo)
+            made = exported(tool, "openai-strict")
+            assert made["required"] == list(function["parameters"]["properties"])
+            assert made["additionalProperties"] is False
+
+
 def closed(schema: Any) -> Any:
     """The schema without the keys that nobody declared."""
     if is_array(schema):

@@ -46,6 +46,7 @@ def gemini_parameters(root: Mapping[str, Any], notes: Notes) -> dict[str, Any] |
     if not root.get("properties"):
         if root.get("additionalProperties", True) is not False:
             notes.add("$", "takes no arguments", "closed")
+        _note_undescribed(root, "$", notes)
         return None
     return _Writer(notes).schema(inlined(root, notes), "$")
 
@@ -132,6 +133,7 @@ class _Writer:
         silent = ("additionalProperties", "patternProperties")
         made = {key: value for key, value in node.items() if key not in silent}
         made["properties"] = {name: self.schema(inner, f"{place}.{name}") for name, inner in properties.items()}
+        _note_undescribed(node, place, self._notes)
         required = [name for name in node.get("required", []) if name in properties]
         made.pop("required", None)
         return {**made, "required": required} if required else made
@@ -175,6 +177,12 @@ class _Writer:
             if key not in _KEPT and key not in _SILENT and key != "default":
                 self._notes.add(place, f"leaves out {key}", "wider")
         return kept
+
+
+def _note_undescribed(node: Mapping[str, Any], place: str, notes: Notes) -> None:
+    unknown = [name for name in node.get("required", []) if name not in (node.get("properties") or {})]
+    if unknown:
+        notes.add(place, f"does not require {', '.join(sorted(unknown))}, which it does not describe", "wider")
 
 
 def _as_text(node: Mapping[str, Any]) -> dict[str, Any]:

@@ -51,7 +51,10 @@ class _Flattener:
                 self._notes.add("$", f"leaves out {keyword}", "wider", why=_WHY)
         for part in own.pop("allOf", []):
             branch = self._branch(part, depth)
-            if clash := {key for key in branch if own.get(key, branch[key]) != branch[key]} - _MERGED:
+            clash = {key for key in branch if own.get(key, branch[key]) != branch[key]} - _MERGED
+            if _closes(own, branch) or _closes(branch, own):
+                clash.add("additionalProperties")
+            if clash:
                 self._notes.add("$", f"leaves out {', '.join(sorted(clash))} of allOf", "wider", why=_WHY)
             own = _both(own, branch)
         for keyword in _CHOICES:
@@ -90,6 +93,12 @@ class _Flattener:
         if "additionalProperties" not in own and all(map(_is_closed, forms)):
             merged["additionalProperties"] = False
         return _with_groups(merged, [form.get("required", []) for form in forms], keyword)
+
+
+def _closes(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether one of two objects that both hold says something of keys that only the other one knows."""
+    is_said = "additionalProperties" in one or "patternProperties" in one
+    return is_said and not other.get("properties", {}).keys() <= one.get("properties", {}).keys()
 
 
 def _both(left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
