@@ -13,11 +13,12 @@ no part of what was said.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
-from surehand.dialects.text_calls.forms import FORMS, MARKS, Mark, TextCallForm
+from surehand.dialects.text_calls.forms import FORMS, MARKS, Body, Mark, TextCallForm
 from surehand.dialects.text_calls.json_calls import end_before_words, end_of_data
 from surehand.dialects.text_calls.offered import END_TOKENS, Block, Offered
 from surehand.dialects.text_calls.places import FENCE, Place
@@ -32,6 +33,7 @@ _MARK_OF: Final = {opener: mark for mark in MARKS for opener in mark.openers}
 _SIGNS: Final = (*_MARK_OF, FENCE, _THOUGHT, _THOUGHT_END)
 _SIGN: Final = re.compile(f"{FENCE}`*+|" + "|".join(map(re.escape, sorted(_SIGNS, key=len, reverse=True))))
 _BEGINNINGS: Final = frozenset(sign[:length] for sign in _SIGNS for length in range(1, len(sign)))
+_FIRST: Final = re.compile("[" + re.escape("".join({sign[0] for sign in _SIGNS})) + "]")
 _LONGEST: Final = max(map(len, _SIGNS))
 _NOTHING: Final = re.compile(rf"(?:\s|{'|'.join(map(re.escape, END_TOKENS))})*+")
 _BRACKETS: Final = (re.compile(r"\["), re.compile(r"\{"))
@@ -76,7 +78,7 @@ class TextCallFilter:
     def __init__(self, tool_names: Collection[str], *, forms: Collection[TextCallForm] = FORMS) -> None:
         self._offered = Offered(tool_names)
         self._forms = forms
-        self._bodies = {mark: [body for body in mark.bodies if not set(body.forms).isdisjoint(forms)] for mark in MARKS}
+        self._bodies = _bodies_of(tuple(forms))
         self._marks = _MAX_MARKS
         self._signs = _MAX_SIGNS
         self._held: list[str] = []
@@ -205,9 +207,9 @@ class TextCallFilter:
         inside = sign.end() - min(mark.keeps, len(sign.group()))
         head = text[inside : inside + _HEAD].lstrip()
         bodies = [body for body in self._bodies[mark] if body.may_begin(head, self._offered)]
-        text_end = (
-            sign.end() if not bodies else None if mark.has_closer else self._end_of_text(text, sign.end(), inside)
-        )
+        if not bodies:
+            return self._pass(text, *sign.span())
+        text_end = None if mark.has_closer else self._end_of_text(text, sign.end(), inside)
         if text_end is not None:
             return self._pass(text, sign.start(), text_end)
         stop = mark.stop.search(text, sign.end())
@@ -240,9 +242,8 @@ class TextCallFilter:
         """A call in the middle of a line: it counts where nothing but calls follows it."""
         run_end = _end_of_run(text, step.end, mark)
         rest = text[run_end : run_end + _LONGEST]
-        if not is_end and any(
-            sign.startswith(rest) for sign in (*mark.openers, *END_TOKENS)
-        ):  # also where none is left
+        # Every sign begins with a rest of nothing, too.
+        if not is_end and any(sign.startswith(rest) for sign in (*mark.openers, *END_TOKENS)):
             return None
         if rest:
             return self._pass(text, step.start, run_end)
@@ -252,10 +253,16 @@ class TextCallFilter:
 
 def _possible_sign(text: str, at: int) -> int:
     """Where at the end of the text a sign may begin that has not come as a whole."""
-    for length in range(min(_LONGEST - 1, len(text) - at), 0, -1):
-        if text[len(text) - length :] in _BEGINNINGS:
-            return len(text) - length
+    for first in _FIRST.finditer(text, max(at, len(text) - _LONGEST + 1)):
+        if text[first.start() :] in _BEGINNINGS:
+            return first.start()
     return len(text)
+
+
+@cache
+def _bodies_of(forms: tuple[TextCallForm, ...]) -> Mapping[Mark, list[Body]]:
+    """What may stand behind each mark, in these forms."""
+    return {mark: [body for body in mark.bodies if not set(body.forms).isdisjoint(forms)] for mark in MARKS}
 
 
 def _end_of_run(text: str, at: int, mark: Mark) -> int:

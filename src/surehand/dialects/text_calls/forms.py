@@ -60,7 +60,7 @@ class Body:
     read: Callable[[Block, Offered], list[ToolCall]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Mark:
     """What a call begins with."""
 
