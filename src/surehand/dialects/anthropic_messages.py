@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from surehand.dialects.anthropic_stream import MessageStream, about_reply, simple, usage_of
-from surehand.dialects.blocks import anthropic_answer_block, anthropic_block
+from surehand.dialects.blocks import answer_text, anthropic_answer_block, anthropic_block, anthropic_said_block
 from surehand.dialects.responses_items import without_items
 from surehand.dialects.turns import in_turns
 from surehand.dialects.wire import (
@@ -53,6 +53,9 @@ __all__ = [
 
 NAME: Final = "anthropic_messages"
 
+_SERVER_USES: Final = frozenset({"server_tool_use", "mcp_tool_use"})
+"""What the provider runs itself."""
+
 
 def read_reply(payload: object) -> AIMessage:
     """The message of a reply, with our calls, finish reason and usage.
@@ -80,7 +83,7 @@ def _reply_fields(reply: Mapping[str, Any]) -> dict[str, Any]:
     """The reply as a message of the dialect, and what only a reply has."""
     return {
         "role": "assistant",
-        "content": simple(cast("list[dict[str, Any]]", items_of(reply.get("content")))),
+        "content": simple([dict(fields) for block in items_of(reply.get("content")) if (fields := mapping_of(block))]),
         "response_metadata": about_reply(reply),
         "usage_metadata": usage_of(reply.get("usage")) or {},
     }
@@ -130,11 +133,35 @@ def write_messages(
             system.append(message.content)  # there is one place for it, above the conversation, wherever it stood
         else:
             entries.append(_written(message, names or {}))
-    return _written_system(system), in_turns(entries, _text)
+    return _written_system(system), in_turns(_without_open_uses(entries), _text)
 
 
 def _text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
+
+
+def _without_open_uses(entries: list[tuple[str, list[dict[str, Any]]]]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """The entries without what the provider began to run and never answered.
+
+    It goes on where its turn goes on, also past the answers to our calls. Anything else that the user says ends the
+    turn, and what is open by then is refused.
+    """
+    answered = {block.get("tool_use_id") for role, blocks in entries if role == "assistant" for block in blocks}
+    saying = [place for place, (role, blocks) in enumerate(entries) if role == "user" and _says(blocks)]
+    ended = max(saying, default=-1)
+
+    def is_open(block: Mapping[str, Any]) -> bool:
+        return block.get("type") in _SERVER_USES and block.get("id") not in answered
+
+    return [
+        (role, [block for block in blocks if place > ended or not is_open(block)])
+        for place, (role, blocks) in enumerate(entries)
+    ]
+
+
+def _says(blocks: list[dict[str, Any]]) -> bool:
+    """Whether it is anything beside answers to calls."""
+    return any(block.get("type") != "tool_result" for block in blocks)
 
 
 def _written_system(system: list[Content]) -> str | list[dict[str, Any]] | None:
@@ -165,18 +192,17 @@ def _written_reply(message: AIMessage, names: Mapping[str, str]) -> list[dict[st
     # Calls keep their places among texts and thoughts, as the API wants a signed thought before what it led to. Those
     # without a block, because they came from another provider or were read from text, go to the end.
     placed = calls_in_order(message, blocks)
-    written = [
-        {**_own_block(block), **_written_call(placed[position], names)} if position in placed else _own_block(block)
+    said = {
+        position: own
         for position, block in enumerate(blocks)
-        if position in placed or block.get("type") != "tool_use"
+        if (position in placed or block.get("type") != "tool_use") and (own := anthropic_said_block(block)) is not None
+    }
+    written = [
+        {**own, **_written_call(placed[position], names)} if position in placed else own
+        for position, own in said.items()
     ]
     done = {call["id"] for call in placed.values()}
     return [*written, *(_written_call(call, names) for call in message.tool_calls if call["id"] not in done)]
-
-
-def _own_block(block: Mapping[str, Any]) -> dict[str, Any]:
-    """What the model said or did, without what the SDK adds to it: the API refuses fields that it does not know."""
-    return {key: value for key, value in anthropic_block(block).items() if key != "parsed_output"}
 
 
 def _written_call(call: ToolCall, names: Mapping[str, str]) -> dict[str, Any]:
@@ -190,10 +216,13 @@ def _written_call(call: ToolCall, names: Mapping[str, str]) -> dict[str, Any]:
 
 def _written_answer(message: ToolMessage) -> dict[str, Any]:
     content: str | list[dict[str, Any]]
+    blocks = content_blocks(message.content)
     if isinstance(message.content, str):
         content = clean_text(message.content) if message.content.strip() else NO_OUTPUT
+    elif message.status == "error":  # the API takes texts only in an error
+        content = [_text(text) for block in blocks if (text := answer_text(block)).strip()] or NO_OUTPUT
     else:
-        content = [anthropic_answer_block(block) for block in content_blocks(message.content)] or NO_OUTPUT
+        content = [anthropic_answer_block(block) for block in blocks] or NO_OUTPUT
     written: dict[str, Any] = {
         "type": "tool_result",
         "tool_use_id": sendable_id(message.tool_call_id),

@@ -36,6 +36,10 @@ BLOCKS: Final = ANSWER_BLOCKS - {"json"} | {
 }
 """What a message may hold."""
 _IMAGES: Final[Mapping[object, str]] = {f"image/{kind}": kind for kind in ("png", "jpeg", "gif", "webp")}
+_BINARY: Final = frozenset({"bytes", "redactedContent"})
+"""The fields that hold bytes; a message that was stored has them as text."""
+_STORED: Final = str.maketrans("-_", "+/")
+"""Stored bytes are in the other alphabet of base64."""
 _DEEPEST: Final = 8
 """Levels of a block that can have bytes in it; what is deeper is JSON of a tool's."""
 
@@ -144,18 +148,23 @@ def _own_citations(block: Mapping[str, Any]) -> list[Any]:
 
 def _decoded(data: object) -> bytes | None:
     try:
-        return base64.b64decode(data, validate=True) if isinstance(data, str) and data else None
+        return base64.b64decode(data.translate(_STORED), validate=True) if isinstance(data, str) and data else None
     except (binascii.Error, ValueError):
         return None
 
 
 def kept(value: Any, depth: int = 0) -> Any:
-    """The value as strict JSON, but for bytes, which stay what they are."""
+    """The value as strict JSON, but for bytes, which stay what they are, and become it again after they were stored."""
     if isinstance(value, bytes | bytearray):
         return bytes(value)
     fields, items = mapping_of(value), items_of(value)
     if depth < _DEEPEST and fields:
-        return {clean_text(str(key)): kept(item, depth + 1) for key, item in fields.items()}
+        return {clean_text(str(key)): _as_bytes(item, key) or kept(item, depth + 1) for key, item in fields.items()}
     if depth < _DEEPEST and items:
         return [kept(item, depth + 1) for item in items]
     return clean(value)
+
+
+def _as_bytes(value: object, key: object) -> bytes | None:
+    """The bytes that a text in base64 stands for; None where it stands for none."""
+    return _decoded(value) if key in _BINARY else None

@@ -7,6 +7,7 @@ block that a provider refuses would cost the whole request, and every later one.
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +16,14 @@ from typing import Any, Final
 from surehand.messages import text_of
 from surehand.shapes import items_of, mapping_of
 
-__all__ = ["answer_text", "anthropic_answer_block", "anthropic_block", "openai_block", "typed_block"]
+__all__ = [
+    "answer_text",
+    "anthropic_answer_block",
+    "anthropic_block",
+    "anthropic_said_block",
+    "openai_block",
+    "typed_block",
+]
 
 _TEXTS: Final = frozenset({"input_text", "output_text"})
 _FILES: Final = frozenset({"file", "input_file"})
@@ -29,9 +37,15 @@ _ANTHROPIC_ANSWERS: Final[Mapping[str, tuple[str, ...]]] = {
 _ANTHROPIC_IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 """The kinds of images that Anthropic takes."""
 _IMAGES: Final = frozenset({"image", "image_url", "input_image"})
+_USERS_ONLY: Final = (
+    _IMAGES | _FILES | {"audio", "container_upload", "document", "input_audio", "search_result", "video"}
+)
+"""What Anthropic takes from users only; models elsewhere make images, and its own makes files in a container."""
 _PDF: Final = "application/pdf"
 """The one kind of file whose bytes Anthropic takes."""
 _DEFAULT_KIND: Final = "image/png"
+_STORED: Final = str.maketrans("-_", "+/")
+"""Stored bytes are in the other alphabet of base64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +58,10 @@ class _Image:
 
 
 def typed_block(block: Mapping[str, Any]) -> dict[str, Any]:
-    """The text or the file in a part of Gemini's, which has no type, as a block that has one; any other as it is."""
+    """The text or the file in a part of Gemini's or a block of Bedrock's, which have no type, as a block that has one.
+
+    Any other stays as it is.
+    """
     if "type" in block:
         return dict(block)
     if isinstance(block.get("text"), str) and block.get("thought") is not True:
@@ -57,7 +74,21 @@ def typed_block(block: Mapping[str, Any]) -> dict[str, Any]:
         if found:
             is_image = isinstance(kind, str) and kind.startswith("image/")
             return {"type": "image" if is_image else "file", **({"mime_type": kind} if kind else {}), **found}
-    return dict(block)
+    return _of_bedrock(block) or dict(block)
+
+
+def _of_bedrock(block: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The file in a block of Bedrock's; None where there is none."""
+    for name, kind in (("image", "image"), ("document", "application")):
+        held = mapping_of(block.get(name))
+        data: object = mapping_of(held.get("source")).get("bytes")
+        if isinstance(data, bytes | bytearray):
+            data = base64.b64encode(data).decode()
+        if isinstance(data, str) and data:
+            encoded, title = data.translate(_STORED), held.get("name")
+            form = {"type": "image" if name == "image" else "file", "mime_type": f"{kind}/{held.get('format')}"}
+            return {**form, "base64": encoded, **({"filename": title} if isinstance(title, str) else {})}
+    return None
 
 
 def anthropic_block(block: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,12 +97,32 @@ def anthropic_block(block: Mapping[str, Any]) -> dict[str, Any]:
         return {"type": "text", "text": block.get("text")}
     image = None if "source" in block else _image(block)
     if image is None:
-        return dict(block)
+        return _document(block) or dict(block)
     if image.data:
         source = {"type": "base64", "media_type": image.media_type, "data": image.data}
     else:
         source = {"type": "url", "url": image.url}
     return {"type": "image", "source": source}
+
+
+def anthropic_said_block(block: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The block as Anthropic's Messages take it from the model itself; None for what they take from users only.
+
+    None, too, for a thought that is not signed: it was cut off, or is another provider's.
+    """
+    kind = block.get("type")
+    if kind in _USERS_ONLY or (kind == "thinking" and not (_is_text(block, "signature") and _is_text(block, kind))):
+        return None
+    # What the SDK adds, the API refuses as a field that it does not know; so it does another provider's citations.
+    said = {key: value for key, value in anthropic_block(block).items() if key != "parsed_output"}
+    if not all("type" in mapping_of(citation) for citation in items_of(said.get("citations"))):
+        del said["citations"]
+    return said
+
+
+def _is_text(block: Mapping[str, Any], field: str) -> bool:
+    """Whether a field is a text; an empty one is none where it is the signature."""
+    return isinstance(block.get(field), str) and (field != "signature" or bool(block[field]))
 
 
 def anthropic_answer_block(block: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,7 +173,8 @@ def _is_plain(source: Mapping[str, Any]) -> bool:
 
 def answer_text(block: Mapping[str, Any]) -> str:
     """What a block says where only text is taken; one that says nothing is named, so that the model knows of it."""
-    if (text := text_of([dict(block)])) or block.get("type", "text") == "text":
+    kind: object = block.get("type", next(iter(block), "unknown"))
+    if (text := text_of([dict(block)])) or kind == "text":
         return text
     if block.get("type") == "json" and "json" in block:
         return json.dumps(block["json"], ensure_ascii=False, default=str)
@@ -130,7 +182,7 @@ def answer_text(block: Mapping[str, Any]) -> str:
     if isinstance(source.get("data"), str) and source.get("type") == "text":
         return str(source["data"])
     inner = next((said for key in ("content", "output") if (said := _said(block.get(key)))), "")
-    return inner or f"(a block of type {block.get('type')} that cannot be shown here)"
+    return inner or f"(a block of type {kind} that cannot be shown here)"
 
 
 def _said(content: object) -> str:
@@ -143,7 +195,7 @@ def openai_block(block: Mapping[str, Any]) -> dict[str, Any]:
         return {"type": "text", "text": block.get("text")}
     image = None if block.get("type") == "image_url" else _image(block)
     if image is None:
-        return dict(block)
+        return _file(block) or dict(block)
     url = f"data:{image.media_type};base64,{image.data}" if image.data else image.url
     return {"type": "image_url", "image_url": {"url": url}}
 
@@ -177,6 +229,18 @@ def _document(block: Mapping[str, Any]) -> dict[str, Any] | None:
     if isinstance(file_id := fields.get("file_id"), str):
         return {"type": "document", "source": {"type": "file", "file_id": file_id}}
     return None
+
+
+def _file(block: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The file in another spelling than OpenAI's own as Chat Completions take it; None where the block holds none."""
+    form = {} if "file" in block else _document(block) or (block if block.get("type") == "document" else {})
+    source = mapping_of(form.get("source"))
+    if isinstance(source.get("file_id"), str):
+        return {"type": "file", "file": {"file_id": source["file_id"]}}
+    if source.get("type") != "base64" or source.get("media_type") != _PDF or not isinstance(source.get("data"), str):
+        return None
+    name = next((block[key] for key in ("filename", "title", "name") if isinstance(block.get(key), str)), "file.pdf")
+    return {"type": "file", "file": {"filename": name, "file_data": f"data:{_PDF};base64,{source['data']}"}}
 
 
 def _from_url(url: str) -> _Image:

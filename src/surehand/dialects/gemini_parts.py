@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from surehand.dialects.blocks import answer_text
+from surehand.dialects.blocks import answer_text, typed_block
 from surehand.dialects.gemini_calls import field_of
 from surehand.dialects.wire import clean_text, content_blocks
 from surehand.messages import Content
@@ -19,7 +19,9 @@ from surehand.shapes import mapping_of
 __all__ = ["JoinedParts", "answer_parts", "model_part", "user_parts"]
 
 _TEXTS: Final = frozenset({"text", "input_text", "output_text"})
-_BEDROCKS: Final = frozenset({"toolUse", "toolResult", "reasoningContent", "guardContent", "cachePoint"})
+_BEDROCKS: Final = frozenset(
+    {"toolUse", "toolResult", "reasoningContent", "guardContent", "cachePoint", "image", "document", "video"}
+)
 """The fields of blocks that have no type either, and are none of Gemini's."""
 _MEDIA: Final[Mapping[str, str | None]] = {
     "image": "image/png",
@@ -75,13 +77,19 @@ def _sound(sound_format: object) -> str:
 
 def user_parts(content: Content) -> list[dict[str, Any]]:
     """What a user or the system says, as parts."""
-    return [_user_part(block) for block in content_blocks(content, with_parts=True)]
+    return [_user_part(block) for block in _blocks(content)]
+
+
+def _blocks(content: Content) -> list[dict[str, Any]]:
+    """The parts and the typed blocks of a content; the files in Bedrock's blocks have a type then."""
+    blocks = content_blocks(content, with_parts=True)
+    return [typed_block(block) if block.keys() & _BEDROCKS else block for block in blocks]
 
 
 def _user_part(block: dict[str, Any]) -> dict[str, Any]:
-    if "type" not in block:
+    if "type" not in block and not block.keys() & _BEDROCKS:
         return block
-    if block["type"] in _TEXTS:
+    if block.get("type") in _TEXTS:
         return {"text": block.get("text")}
     return _media_part(block) or {"text": answer_text(block)}
 
@@ -103,7 +111,7 @@ def answer_parts(content: Content, *, with_media: bool) -> tuple[str, list[dict[
     if isinstance(content, str):
         return clean_text(content), []
     texts, media = list[str](), list[dict[str, Any]]()
-    for block in content_blocks(content, with_parts=True):
+    for block in _blocks(content):
         part = block if "type" not in block else _media_part(block)
         if with_media and part is not None and _is_carried(part, is_own=part is block):
             media.append(part)

@@ -9,6 +9,7 @@ from surehand.wording import NO_OUTPUT
 
 __all__ = ["in_turns"]
 
+_THOUGHTS: Final = frozenset({"thinking", "redacted_thinking"})
 _OPENING: Final = "(the start of this conversation was left out)"
 
 
@@ -31,9 +32,17 @@ def in_turns(
     if written and written[0]["role"] == "assistant":
         written.insert(0, {"role": "user", "content": [text_block(_OPENING)]})
     for entry in written:
-        entry["content"] = entry["content"] or [text_block(NO_OUTPUT)]
+        entry["content"] = _without_last_thoughts(entry["content"]) or [text_block(NO_OUTPUT)]
     _strip_end(written)
     return written
+
+
+def _without_last_thoughts(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The blocks up to the last that is no thought: one that led to nothing, as where it was cut off, is refused."""
+    end = len(blocks)
+    while end and (blocks[end - 1].get("type") in _THOUGHTS or "reasoningContent" in blocks[end - 1]):
+        end -= 1
+    return blocks[:end]
 
 
 def _strip_end(written: list[dict[str, Any]]) -> None:

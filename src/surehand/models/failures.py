@@ -29,6 +29,8 @@ __all__ = [
 
 MAX_MESSAGE: Final = 500
 """Characters of a provider's own error text that are repeated."""
+_FIRST_ERROR: Final = 400
+"""The first HTTP status that is an error."""
 _TRANSPORTS: Final = frozenset({"aiohttp", "httpcore", "httpcore2", "httpx", "httpx2"})
 
 
@@ -59,6 +61,10 @@ def as_model_errors(
         raise sdk_failure(error, address()) from error
     except json.JSONDecodeError as error:  # the SDKs let it out where a body is no JSON
         raise bad_reply(address(), error.doc, "broken JSON") from error
+    except UnicodeDecodeError as error:  # this, too
+        raise bad_reply(address(), error.object, "bytes that are no text") from error
+    except RecursionError as error:  # this, too
+        raise bad_reply(address(), "", "JSON that is nested too deeply") from error
     except Exception as error:  # the HTTP library's own, which the SDKs let out while a stream is read
         if not is_transport_error(error):
             raise
@@ -124,6 +130,8 @@ def sdk_failure(error: Exception, address: Address) -> ModelError:
     """What an exception of an SDK means, with the remedy."""
     names = {cls.__name__ for cls in type(error).__mro__}
     status = _status(error)
+    if status is not None and status < _FIRST_ERROR:  # an error in a stream that had begun well
+        return failed_reply(address, _said(error))
     if status is not None:
         problem, remedy = _of_status(status, _said(error), address)
     elif names & {"APITimeoutError", "TimeoutException"}:

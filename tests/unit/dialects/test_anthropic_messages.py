@@ -450,3 +450,80 @@ def test_thoughts_of_a_streamed_reply_are_in_the_sum_of_its_pieces_with_their_si
 
     assert total.to_message().content == stream.finish().content
     assert total.to_message().content[0] == {"type": "thinking", "thinking": "hm", "signature": "signed"}
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "thinking", "thinking": "hm"},
+        {"type": "thinking", "thinking": "hm", "signature": ""},
+        {"type": "thinking", "thinking": [text("hm")], "signature": "s"},
+        {"type": "image", "base64": "aGk=", "mime_type": "image/png"},
+        {"inlineData": {"mimeType": "image/png", "data": "aGk="}},
+        {"type": "container_upload", "file_id": "file_1"},
+    ],
+)
+def test_what_the_provider_takes_from_no_model_is_left_out_of_what_one_said(block: Block) -> None:
+    [_, said, _] = written(HumanMessage("hi"), AIMessage([block, text("so")]), HumanMessage("go on"))
+
+    assert said["content"] == [text("so")]
+
+
+@pytest.mark.parametrize(
+    "thought", [{"type": "thinking", "thinking": "hm", "signature": "s"}, {"type": "redacted_thinking", "data": "x"}]
+)
+def test_a_thought_that_led_to_nothing_is_not_sent(thought: Block) -> None:
+    [_, said, _] = written(HumanMessage("hi"), AIMessage([thought]), HumanMessage("go on"))
+
+    assert said["content"] == [text("(no output)")]
+
+
+def test_citations_of_another_provider_are_not_sent() -> None:
+    cited = {**text("so"), "citations": [{"location": {"web": {"url": "https://x"}}}]}
+    own = {**text("so"), "citations": [{"type": "char_location", "cited_text": "s"}]}
+    [_, said, _] = written(HumanMessage("hi"), AIMessage([cited, own]), HumanMessage("go on"))
+
+    assert said["content"] == [text("so"), own]
+
+
+SEARCH: Block = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}}
+FOUND: Block = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+
+
+def test_a_search_that_was_never_answered_is_left_out_once_the_user_goes_on() -> None:
+    asked, paused = HumanMessage("hi"), AIMessage([text("so"), SEARCH])
+
+    assert written(asked, paused)[1]["content"] == [text("so"), SEARCH]
+    assert written(asked, paused, AIMessage([FOUND]), HumanMessage("go on"))[1]["content"] == [
+        text("so"),
+        SEARCH,
+        FOUND,
+    ]
+    assert written(asked, paused, HumanMessage("go on"))[1]["content"] == [text("so")]
+
+
+def test_a_search_stays_open_while_our_calls_beside_it_are_answered() -> None:
+    said = AIMessage([SEARCH, use("c1")], tool_calls=[{"id": "c1", "name": "f", "args": {}, "type": "tool_call"}])
+    answer = ToolMessage("done", tool_call_id="c1")
+
+    assert written(HumanMessage("hi"), said, answer)[1]["content"] == [SEARCH, use("c1")]
+    assert written(HumanMessage("hi"), said, answer, HumanMessage("go on"))[1]["content"] == [use("c1")]
+
+
+def test_an_error_is_told_in_texts_alone() -> None:
+    image: Block = {"type": "image", "base64": "aGk=", "mime_type": "image/png"}
+    answer = ToolMessage([text("no"), image], tool_call_id="c1", status="error")
+    [_, _, told] = written(HumanMessage("hi"), calls("c1"), answer)
+
+    assert told["content"][0]["content"] == [text("no"), text("(a block of type image that cannot be shown here)")]
+
+
+def test_a_users_file_is_a_document() -> None:
+    file: Block = {"type": "file", "base64": "aGk=", "mime_type": "application/pdf"}
+    source = {"type": "base64", "media_type": "application/pdf", "data": "aGk="}
+
+    assert written(HumanMessage([file]))[0]["content"] == [{"type": "document", "source": source}]
+
+
+def test_what_is_no_block_is_no_part_of_a_reply() -> None:
+    assert anthropic_messages.read_reply({"content": [None, text("so")]}).content == "so"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import base64
+import json
 from typing import Any
 
 import pytest
 
 from surehand.dialects.bedrock_blocks import ANSWER_BLOCKS, BLOCKS, is_block, kept, written_block
+from surehand.messages import HumanMessage
+from surehand.messages.stored import message_from_dict, message_to_dict
 
 Block = dict[str, Any]
 
@@ -106,6 +109,17 @@ def test_others_blocks_are_not_bedrocks(block: Any) -> None:
 
 def test_bytes_are_kept_and_the_rest_is_strict_json() -> None:
     assert kept({"a": [b"\x00", bytearray(b"\x01")], "n": float("inf")}) == {"a": [b"\x00", b"\x01"], "n": "inf"}
+
+
+@pytest.mark.parametrize("data", [PNG, b"\xff\xfe\xfb"])
+def test_bytes_are_bytes_again_after_their_message_was_stored(data: bytes) -> None:
+    blocks: list[str | Block] = [
+        {"image": {"format": "png", "source": {"bytes": data}}},
+        {"reasoningContent": {"redactedContent": data}},
+    ]
+    stored = message_from_dict(json.loads(json.dumps(message_to_dict(HumanMessage(blocks)))))
+
+    assert [written_block(block, BLOCKS) for block in stored.content] == blocks
 
 
 def test_what_holds_itself_ends() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from surehand.dialects.blocks import answer_text, anthropic_answer_block, anthropic_block, openai_block
+from surehand.dialects.blocks import answer_text, anthropic_answer_block, anthropic_block, openai_block, typed_block
 
 Block = dict[str, Any]
 
@@ -53,6 +53,45 @@ def test_text_of_the_responses_api(kind: str) -> None:
 def test_anything_else_stays_as_it_is(block: Block) -> None:
     assert anthropic_block(block) == block
     assert openai_block(block) == block
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "file", "base64": "aGk=", "mime_type": "application/pdf", "filename": "a.pdf"},
+        {
+            "type": "document",
+            "source": {"type": "base64", "media_type": "application/pdf", "data": "aGk="},
+            "title": "a.pdf",
+        },
+        {"type": "input_file", "file_data": "data:application/pdf;base64,aGk=", "filename": "a.pdf"},
+    ],
+)
+def test_a_users_file_is_one_for_chat_completions(block: Block) -> None:
+    file = {"filename": "a.pdf", "file_data": "data:application/pdf;base64,aGk="}
+    assert openai_block(block) == {"type": "file", "file": file}
+
+
+def test_a_file_that_openai_keeps_is_named_by_its_id() -> None:
+    assert openai_block({"type": "input_file", "file_id": "f1"}) == {"type": "file", "file": {"file_id": "f1"}}
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe\xfb", "//77", "__77"])
+def test_files_of_bedrock_are_files_for_others_whether_they_were_stored_or_not(data: bytes | str) -> None:
+    image = {"image": {"format": "png", "source": {"bytes": data}}}
+    document = {"document": {"format": "pdf", "name": "a", "source": {"bytes": data}}}
+
+    assert typed_block(image) == {"type": "image", "mime_type": "image/png", "base64": "//77"}
+    assert typed_block(document) == {
+        "type": "file",
+        "mime_type": "application/pdf",
+        "base64": "//77",
+        "filename": "a",
+    }
+
+
+def test_a_block_without_type_and_text_is_named() -> None:
+    assert answer_text({"guardContent": {}}) == "(a block of type guardContent that cannot be shown here)"
 
 
 def test_image_without_a_kind_is_a_png() -> None:

@@ -48,6 +48,8 @@ VIDEO: Part = {"fileData": {"fileUri": "u"}, "videoMetadata": {"fps": 1}}
             {"type": "resource", "resource": {"uri": "u", "blob": "AAAA", "mimeType": "video/mp4"}},
             {"inlineData": {"mimeType": "video/mp4", "data": "AAAA"}},
         ),
+        ({"image": {"format": "png", "source": {"bytes": "AAAA"}}}, PNG),
+        ({"cachePoint": {"type": "default"}}, {"text": "(a block of type cachePoint that cannot be shown here)"}),
         (PNG, PNG),
         (VIDEO, VIDEO),
         ({"type": "file", "file_id": "f"}, {"text": "(a block of type file that cannot be shown here)"}),

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from surehand.models.failures import Address, bad_reply, missing_key, sdk_failure
+from surehand.errors import ModelError
+from surehand.models.failures import Address, as_model_errors, bad_reply, missing_key, sdk_failure
 
 ADDRESS = Address(model="m", provider="Acme", key_variable="ACME_API_KEY", url="http://acme.test/v1")
 
@@ -40,6 +43,21 @@ def test_a_status_says_what_happened_and_what_to_do(status: int, problem: str, r
     assert remedy in error.remedy
     assert "told you so" in str(error)
     assert error.status_code == status
+
+
+def test_an_error_in_a_stream_that_began_well_is_a_failure_of_the_providers() -> None:
+    body = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+    error = sdk_failure(APIStatusError(200, body), ADDRESS)
+
+    assert "Acme failed: Overloaded" in str(error)
+    assert "later" in error.remedy
+    assert error.status_code is None
+
+
+@pytest.mark.parametrize("body", [b"\xff", b'{"a": ' + b"[" * 100_000])
+def test_a_body_that_cannot_be_read_is_a_bad_reply(body: bytes) -> None:
+    with pytest.raises(ModelError, match="answered with"), as_model_errors(APIStatusError, lambda: ADDRESS):
+        json.loads(body)
 
 
 def test_the_words_of_a_nested_error_are_found() -> None:

@@ -357,6 +357,7 @@ def test_a_server_that_fails_once_is_asked_again() -> None:
         ("<html>login</html>", "text that is no JSON object"),
         ({"error": {"message": "quota"}}, "quota"),
         ({"object": "list"}, "a reply without choices"),
+        ({"choices": [None]}, "a reply without choices"),
         ([1], "text that is no JSON object"),
     ],
 )
@@ -370,8 +371,9 @@ def test_broken_json_is_an_error_that_shows_it() -> None:
         ask([Served("{", content_type="application/json")])
 
 
-def test_an_error_inside_a_stream_is_an_error() -> None:
-    frames = [piece(content="so"), {"error": {"message": "overloaded"}}]
+@pytest.mark.parametrize("frame", [{"error": {"message": "overloaded"}}, {"object": "error", "message": "overloaded"}])
+def test_an_error_inside_a_stream_is_an_error(frame: dict[str, Any]) -> None:
+    frames = [piece(content="so"), frame]
     with provider_server([Stream(frames)]) as server, pytest.raises(ModelError, match="overloaded"):
         list(model(server).stream("hi"))
 
