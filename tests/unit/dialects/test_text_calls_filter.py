@@ -17,7 +17,7 @@ CALLS = [*(text for text, _ in ONE_CALL.values()), *TWO_CALLS.values()]
 OPENERS = [opener for mark in MARKS for opener in mark.openers]
 SIZE = 400_000
 BOUND = 2.0
-"""Seconds of processor time; each shape takes under half of one on a quiet core, and something quadratic takes minutes."""
+"""Seconds of processor time; each shape takes under half of one on a quiet core, something quadratic takes minutes."""
 
 
 def shown(pieces: list[str]) -> tuple[str, list[tuple[str, object]]]:
