@@ -128,6 +128,7 @@ if TYPE_CHECKING:
     )
     from surehand.stores import InMemoryStore, Store
     from surehand.tools import BaseTool, Tool, prefixed, result_reader, tool
+    from surehand.tools.lint import Finding, estimated_tokens, lint_tools
 
 __version__ = "0.1.0"
 
@@ -162,6 +163,7 @@ __all__ = [
     "DoubtfulCall",
     "Dropped",
     "FailureKind",
+    "Finding",
     "FunctionNode",
     "GraphDefinitionError",
     "GraphRecursionError",
@@ -253,8 +255,10 @@ __all__ = [
     "convert_to_messages",
     "create_agent",
     "current_runtime",
+    "estimated_tokens",
     "init_chat_model",
     "interrupt",
+    "lint_tools",
     "message_from_dict",
     "message_to_dict",
     "prefixed",
@@ -307,6 +311,7 @@ _HOMES: Final = {
     ),
     "surehand.stores": "InMemoryStore Store",
     "surehand.tools": "BaseTool Tool prefixed result_reader tool",
+    "surehand.tools.lint": "Finding estimated_tokens lint_tools",
 }
 """Module -> the public names it holds. A name is imported when it is first asked for, so that a program that only runs
 tool calls does not pay for graphs, agents and models."""

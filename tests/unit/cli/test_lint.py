@@ -5,10 +5,7 @@ from pathlib import Path
 
 import pytest
 
-import surehand
 from support.command import surehand as command
-
-pytestmark = pytest.mark.skipif(not hasattr(surehand, "lint_tools"), reason="the linter is not among the public names")
 
 TIDY = '''
 from typing import Annotated
