@@ -20,7 +20,7 @@ from typing_extensions import override
 
 from surehand.calls import ToolReturn
 from surehand.dialects.langchain_messages import read_messages, write_message
-from surehand.integrations.langchain.replies import reviewed
+from surehand.integrations.langchain.replies import read_again, reviewed
 from surehand.integrations.langchain.schemas import Checked
 from surehand.integrations.langchain.tools import from_langchain_tool
 from surehand.messages import AIMessage, Message, ToolMessage
@@ -81,6 +81,14 @@ class CallMiddleware(AgentMiddleware[Any, Any, Any]):
     def name(self) -> str:
         """What the agent tells it from its other middlewares by."""
         return self._name
+
+    def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
+        """Read what LangChain could not, before anybody looks at the reply: no other middleware may miss a call."""
+        return read_again(handler(request))
+
+    async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        """Read what LangChain could not, before anybody looks at the reply: no other middleware may miss a call."""
+        return read_again(await handler(request))
 
     @hook_config(can_jump_to=["model"])
     def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from os import urandom
 from typing import Any, ClassVar, Final, Literal, cast
 
 from langchain_core.runnables import Runnable
@@ -196,6 +197,8 @@ class ToolNode(OwnToolNode, Runnable[Any, Any]):  # type: ignore[misc]  # a Runn
             turn.journal = surroundings.journal
             turn.retries_failures = False
             turn.place = "" if message.id else visit.task
+            if not turn.thread_id:  # replies from a cache have the same ids for everybody who asks
+                turn.__dict__["mark"] = f"{turn.mark} in {visit.task or urandom(8).hex()}"
             assert surroundings.journal is not None  # noqa: S101 - narrows the type: the host brought none
             surroundings.journal.open(turn.thread_id, turn.mark, is_retry=visit.node_attempt > 1)
         return turn

@@ -24,6 +24,8 @@ __all__ = ["TurnJournal", "journal_beside"]
 
 _MOST_TURNS: Final = 10_000
 """How many turns are remembered that began and did not end; the one that was touched longest ago goes first."""
+_MOST_OVER: Final = 256
+"""How many turns are remembered that are over: a retry of what came after them begins at once or never."""
 
 
 class TurnJournal:
@@ -33,7 +35,7 @@ class TurnJournal:
 
     def __init__(self) -> None:
         self._turns: OrderedDict[tuple[str, str], dict[CallKey, Recalled]] = OrderedDict()
-        self._over: set[CallKey] = set()
+        self._over: OrderedDict[tuple[str, str], set[CallKey]] = OrderedDict()
         """Calls of nodes that returned, and may be run once more by a retry that what follows them asked for."""
         self._lock = Lock()
 
@@ -72,15 +74,20 @@ class TurnJournal:
     def end(self, keys: Collection[CallKey]) -> None:
         """Say that the node has returned what these calls came to."""
         with self._lock:
-            self._over |= {key for key in keys if key in self._turns.get(_turn_of(key), {})}
+            for key in keys:
+                turn = _turn_of(key)
+                if key in self._turns.get(turn, {}):
+                    self._over.setdefault(turn, set()).add(key)
+                    self._over.move_to_end(turn)
+            while len(self._over) > _MOST_OVER:
+                self._drop(*self._over.popitem(last=False)[1])
 
     def open(self, thread_id: str, message_id: str, *, is_retry: bool) -> None:
         """Say that a node takes up a turn: what was over before is to be run again, unless the node is retried."""
         with self._lock:
-            over = [key for key in self._turns.get((thread_id, message_id), {}) if key in self._over]
-            self._over.difference_update(over)
-            for key in () if is_retry else over:
-                self._drop(key)
+            over = self._over.pop((thread_id, message_id), ())
+            if not is_retry:
+                self._drop(*over)
 
     def _go_on(self, key: CallKey, **changes: Any) -> None:
         with self._lock:
@@ -93,14 +100,15 @@ class TurnJournal:
         self._turns.setdefault(turn, {})[key] = entry
         self._turns.move_to_end(turn)
         while len(self._turns) > _MOST_TURNS:
-            _, dropped = self._turns.popitem(last=False)
-            self._over.difference_update(dropped)
+            dropped, _ = self._turns.popitem(last=False)
+            self._over.pop(dropped, None)
 
-    def _drop(self, key: CallKey) -> None:
-        calls = self._turns.get(_turn_of(key), {})
-        calls.pop(key, None)
-        if not calls:
-            self._turns.pop(_turn_of(key), None)
+    def _drop(self, *keys: CallKey) -> None:
+        for key in keys:
+            calls = self._turns.get(_turn_of(key), {})
+            calls.pop(key, None)
+            if not calls:
+                self._turns.pop(_turn_of(key), None)
 
 
 def _turn_of(key: CallKey) -> tuple[str, str]:

@@ -9,7 +9,12 @@ from typing import Annotated, Any
 
 import pytest
 from langchain.agents import create_agent  # pyright: ignore[reportUnknownVariableType] - its overloads
-from langchain.agents.middleware import AgentMiddleware, wrap_tool_call
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    HumanInTheLoopMiddleware,
+    ToolCallLimitMiddleware,
+    wrap_tool_call,
+)
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage, InvalidToolCall, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -181,6 +186,35 @@ def test_readable_calls_beside_unreadable_ones_are_run(answers: Answers) -> None
 
     assert found["c1"].content == "3"
     assert outcome(found["c2"])["kind"] == "malformed"
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize("way", ["invoke", "ainvoke"])
+def test_a_call_that_only_langchain_cannot_read_is_asked_about_like_any(way: str, is_first: bool) -> None:  # noqa: FBT001
+    reply = AIMessage("", invalid_tool_calls=[invalid("add", "{'a': 1, 'b': 2,}")])
+    asking: AgentMiddleware[Any, Any] = HumanInTheLoopMiddleware(interrupt_on={"add": True})
+    middlewares = [as_middleware(), asking] if is_first else [asking, as_middleware()]
+    model = Scripted(replies=[reply, AIMessage("done")])
+    agent: Any = create_agent(model, [add], middleware=middlewares, checkpointer=InMemorySaver())
+    given, config = {"messages": [HumanMessage("go")]}, {"configurable": {"thread_id": "t"}}
+
+    end = agent.invoke(given, config) if way == "invoke" else asyncio.run(agent.ainvoke(given, config))
+
+    assert end["__interrupt__"][0].value["action_requests"][0]["args"] == {"a": 1, "b": 2}
+
+
+def test_nothing_of_a_reply_that_was_cut_off_runs_when_another_middleware_has_answered_a_part() -> None:
+    calls = [call("add", "c1", a=1, b=2), call("add", "c2", a=3, b=4)]
+    cut = AIMessage("", tool_calls=calls, response_metadata={"finish_reason": "length"})
+    limit: AgentMiddleware[Any, Any] = ToolCallLimitMiddleware(run_limit=1)
+    model = Scripted(replies=[cut, AIMessage("done")])
+    agent: Any = create_agent(model, [add], middleware=[as_middleware(), limit])
+
+    found = agent.invoke({"messages": [HumanMessage("go")]})["messages"]
+
+    assert sorted(message.tool_call_id for message in found if message.type == "tool") == ["c1", "c2"]
+    assert "3" not in [message.content for message in found]
+    assert found[-1].content == "done"
 
 
 def test_nothing_of_a_reply_that_was_cut_off_runs(answers: Answers) -> None:

@@ -14,13 +14,15 @@ from typing import Any
 import pytest
 from langchain_core.tools import tool as their_tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, StateGraph
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolRuntime
 from langgraph.types import Command, RetryPolicy, interrupt
 from pydantic import BaseModel, ValidationError
 from typing_extensions import TypedDict
 
 from support.langgraphs import asking, call, config, graph_of, texts
-from surehand import ToolContext, tool
+from surehand import ToolContext, ToolMessage, tool
+from surehand.calls import CallKey
 from surehand.integrations.langchain.nodes import ToolNode
 from surehand.integrations.langchain.turn_journals import TurnJournal, journal_beside
 
@@ -243,3 +245,35 @@ def test_a_journal_lives_beside_what_keeps_the_thread() -> None:
     assert journal_beside(saver, own) is journal_beside(saver, TurnJournal())
     assert journal_beside(InMemorySaver(), own) is not journal_beside(saver, own)
     assert journal_beside(None, own) is own
+
+
+def test_runs_that_no_thread_keeps_never_share_what_a_call_came_to() -> None:
+    @their_tool
+    async def pay(runtime: ToolRuntime) -> str:
+        """Pay."""
+        await asyncio.sleep(0.02)
+        return f"paid by {runtime.config.get('configurable', {}).get('user')}"
+
+    graph: Any = StateGraph(MessagesState).add_node("tools", ToolNode([pay])).add_edge(START, "tools").compile()
+
+    async def main() -> Any:
+        runs = [graph.ainvoke(asking(call("pay")), {"configurable": {"user": user}}) for user in ("ann", "bob")]
+        return await asyncio.gather(*runs)
+
+    assert [texts(found) for found in asyncio.run(main())] == [["paid by ann"], ["paid by bob"]]
+
+
+def test_turns_that_are_over_are_soon_forgotten() -> None:
+    journal = TurnJournal()
+    keys = [
+        CallKey(thread_id=f"{n}", message_id="m", position=0, call_id="c", tool="t", digest="d") for n in range(300)
+    ]
+
+    async def main() -> list[bool]:
+        for key in keys:
+            await journal.begin(key, None)
+            await journal.finish(key, ToolMessage("ok", tool_call_id="c"))
+            journal.end([key])
+        return [await journal.recall(key) is not None for key in (keys[0], keys[-1])]
+
+    assert asyncio.run(main()) == [False, True]
