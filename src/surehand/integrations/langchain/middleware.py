@@ -84,11 +84,11 @@ class CallMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def wrap_model_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """Read what LangChain could not, before anybody looks at the reply: no other middleware may miss a call."""
-        return read_again(handler(request))
+        return read_again(handler(request), request.tools)
 
     async def awrap_model_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """Read what LangChain could not, before anybody looks at the reply: no other middleware may miss a call."""
-        return read_again(await handler(request))
+        return read_again(await handler(request), request.tools)
 
     @hook_config(can_jump_to=["model"])
     def after_model(self, state: Any, runtime: Any) -> dict[str, Any] | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from langchain_core.messages import AIMessage as ForeignReply
 from langchain_core.messages import ToolMessage as ForeignAnswer
+from langchain_core.tools import BaseTool as ForeignTool
 
 from surehand.calls import Call, Host, ToolTable, Turn, calls_of, gate, parse
 from surehand.dialects.langchain_messages import read_messages, write_message
@@ -19,28 +20,39 @@ __all__ = ["read_again", "reviewed"]
 _MOST_CORRECTIONS: Final = 10
 """After how many replies in a row that could not be used the agent is not asked again."""
 _HOST: Final = Host(table=ToolTable([]))
+_UNREADABLE: Final = "The arguments are not valid JSON, so nothing was executed. Send the call again."
 _UNREAD: Final = frozenset({FailureKind.MALFORMED, FailureKind.TRUNCATED})
 
 
-def read_again(response: Any) -> Any:
+def read_again(response: Any, tools: Iterable[Any]) -> Any:
     """What a model has answered, with those calls among the others that LangChain could not read and we can.
 
     Args:
         response: A response of LangChain's agent, or a reply alone.
+        tools: What the model was offered. A call of anything else stays as it is: nobody would answer a structured
+            answer that was read here, after LangChain had looked for one.
     """
+    names = {tool.name for tool in tools if isinstance(tool, ForeignTool)}
     if isinstance(response, ForeignReply):
-        return _with_readable_calls(response)
-    messages = [_with_readable_calls(item) if isinstance(item, ForeignReply) else item for item in response.result]
+        return _with_readable_calls(response, names)
+    messages = [
+        _with_readable_calls(item, names) if isinstance(item, ForeignReply) else item for item in response.result
+    ]
     return replace(response, result=messages)
 
 
-def _with_readable_calls(reply: ForeignReply) -> ForeignReply:
+def _with_readable_calls(reply: ForeignReply, names: Collection[str]) -> ForeignReply:
     if not reply.invalid_tool_calls:
         return reply
     given = _in_our_words(reply)
-    if all(_refused(call) is not None for call in calls_of(Turn(host=_HOST, message=given))):
+    calls = calls_of(Turn(host=_HOST, message=given))
+    readable = {call.position for call in calls if call.name in names and _refused(call) is None}
+    if not readable:
         return reply
-    entries = [{"id": call["id"], "name": call["name"], "args": call["args"]} for call in given.tool_calls]
+    entries: list[Any] = [
+        {"id": call["id"], "name": call["name"], "args": call["args"]} if position in readable else call
+        for position, call in enumerate(given.tool_calls)
+    ]
     return _with_calls_of(reply, given.replace(tool_calls=entries))
 
 
@@ -84,13 +96,13 @@ def _in_our_words(reply: ForeignReply) -> AIMessage:
 def _refusals(reply: AIMessage) -> list[ToolMessage]:
     """The answers to those calls that are not to be run: the agent runs none that LangChain could not read."""
     answers: list[ToolMessage] = []
-    unread = {call["id"]: call["error"] for call in reply.invalid_tool_calls}
+    unread = {call["id"] for call in reply.invalid_tool_calls}
     for call, sent in zip(calls_of(Turn(host=_HOST, message=reply)), reply.tool_calls, strict=True):
         outcome = _refused(call)
         if outcome is not None and outcome.kind is not None:
             answers.append(close_call(sent, outcome.kind, outcome.text or str(outcome.kind)))
         elif sent["id"] in unread:
-            answers.append(close_call(sent, FailureKind.MALFORMED, unread[sent["id"]]))
+            answers.append(close_call(sent, FailureKind.MALFORMED, _UNREADABLE))
     return answers
 
 

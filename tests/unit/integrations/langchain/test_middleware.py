@@ -15,6 +15,7 @@ from langchain.agents.middleware import (
     ToolCallLimitMiddleware,
     wrap_tool_call,
 )
+from langchain.agents.structured_output import ToolStrategy
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, HumanMessage, InvalidToolCall, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -22,7 +23,7 @@ from langchain_core.tools import BaseTool, InjectedToolCallId, ToolException, to
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.prebuilt import InjectedState
 from langgraph.types import Command, interrupt
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from surehand import RetryPolicy
 from surehand.integrations.langchain.middleware import as_middleware
@@ -201,6 +202,20 @@ def test_a_call_that_only_langchain_cannot_read_is_asked_about_like_any(way: str
     end = agent.invoke(given, config) if way == "invoke" else asyncio.run(agent.ainvoke(given, config))
 
     assert end["__interrupt__"][0].value["action_requests"][0]["args"] == {"a": 1, "b": 2}
+
+
+def test_a_structured_answer_that_cannot_be_read_is_answered() -> None:
+    class City(BaseModel):
+        name: str
+
+    broken = AIMessage("", invalid_tool_calls=[invalid("City", "{'name': 'Rome',}")])
+    model = Scripted(replies=[broken, AIMessage("", tool_calls=[call("City", "c2", name="Rome")])])
+    agent: Any = create_agent(model, [add], middleware=[as_middleware()], response_format=ToolStrategy(City))
+
+    end = agent.invoke({"messages": [HumanMessage("go")]})
+
+    assert [message.tool_call_id for message in end["messages"] if message.type == "tool"] == ["c1", "c2"]
+    assert end["structured_response"] == City(name="Rome")
 
 
 def test_nothing_of_a_reply_that_was_cut_off_runs_when_another_middleware_has_answered_a_part() -> None:
