@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from surehand.dialects.blocks import typed_block
 from surehand.errors import shown
+from surehand.foreign import with_dumped_items
 from surehand.messages import AIMessage, Content, ToolCall, ToolMessage, is_empty, json_form
 from surehand.shapes import items_of, mapping_of
 from surehand.wording import clipped
@@ -41,10 +42,10 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def payload_of(value: object) -> Mapping[str, Any]:
-    """The value as JSON: a mapping as it is, an object of a provider's SDK as what it dumps; else an empty mapping."""
+    """The value as JSON: what a provider's SDK made of it, or in it, as that dumps; else an empty mapping."""
     dump = getattr(value, "model_dump", None)
     if not callable(dump) or isinstance(value, type):
-        return mapping_of(value)
+        return with_dumped_items(mapping_of(value))
     return mapping_of(dump(exclude_none=True))
 
 

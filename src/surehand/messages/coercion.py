@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from surehand.errors import InputError
+from surehand.foreign import with_dumped_items
 from surehand.messages.ai import AIMessage
 from surehand.messages.base import (
     HumanMessage,
@@ -148,7 +149,7 @@ class _Reader:
         if is_stored(item):
             self._add(message_from_dict(item))
             return
-        fields = _flat(item)
+        fields = with_dumped_items(_flat(item))
         role = fields.get("role") or fields.get("type")
         if role is None:
             raise _unreadable("A message has a 'role' or a 'type'", item)
