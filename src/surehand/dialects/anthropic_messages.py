@@ -34,7 +34,7 @@ from surehand.messages import (
     SystemMessage,
     ToolCall,
     ToolMessage,
-    convert_to_messages,
+    plain_messages,
     repair_transcript,
 )
 from surehand.shapes import items_of, mapping_of
@@ -76,7 +76,7 @@ def read_reply(payload: object) -> AIMessage:
             value=payload,
             remedy="Pass the provider's JSON as it came; an error reply holds no message.",
         )
-    return cast("AIMessage", convert_to_messages([_reply_fields(reply)])[0])
+    return cast("AIMessage", plain_messages([_reply_fields(reply)])[0])
 
 
 def _reply_fields(reply: Mapping[str, Any]) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def read_messages(given: Sequence[object], /) -> list[Message]:
     Raises:
         InputError: One has no role that Anthropic knows.
     """
-    return convert_to_messages([_as_message(item) for item in given])
+    return plain_messages([_as_message(item) for item in given])
 
 
 def _as_message(item: object) -> object:

@@ -32,7 +32,7 @@ from surehand.messages import (
     SystemMessage,
     ToolCall,
     ToolMessage,
-    convert_to_messages,
+    plain_messages,
     repair_transcript,
     text_of,
 )
@@ -81,7 +81,7 @@ def read_reply(payload: object) -> AIMessage:
             value=payload,
             remedy="Pass what client.converse(…) returned; an error reply holds no message.",
         )
-    read = convert_to_messages([_as_message({**message, "role": "assistant"})])[0]
+    read = plain_messages([_as_message({**message, "role": "assistant"})])[0]
     metadata = {key: reply[key] for key in _ABOUT_REPLY if reply.get(key) is not None}
     return cast("AIMessage", read).replace(response_metadata=metadata, usage_metadata=usage_of(reply.get("usage")))
 
@@ -104,7 +104,7 @@ def read_messages(given: Sequence[object], /) -> list[Message]:
     Raises:
         InputError: One has no role that Bedrock knows.
     """
-    return convert_to_messages([_as_message(item) for item in given])
+    return plain_messages([_as_message(item) for item in given])
 
 
 def _as_message(item: object) -> object:

@@ -31,7 +31,7 @@ from surehand.messages import (
     SystemMessage,
     ToolCallChunk,
     ToolMessage,
-    convert_to_messages,
+    plain_messages,
     repair_transcript,
     text_of,
 )
@@ -73,7 +73,7 @@ def read_reply(payload: object) -> AIMessage:
             value=payload,
             remedy="Pass what the client returned; an error reply holds no message.",
         )
-    return cast("AIMessage", convert_to_messages([_reply_fields(reply)])[0])
+    return cast("AIMessage", plain_messages([_reply_fields(reply)])[0])
 
 
 def _reply_fields(reply: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def read_messages(given: Sequence[object], /) -> list[Message]:
     Raises:
         InputError: One has no role that Cohere knows.
     """
-    return convert_to_messages([_as_message(item) for item in given])
+    return plain_messages([_as_message(item) for item in given])
 
 
 def _as_message(item: object) -> object:

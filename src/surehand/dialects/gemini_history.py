@@ -18,8 +18,8 @@ from surehand.messages import (
     Message,
     SystemMessage,
     ToolMessage,
-    convert_to_messages,
     new_call_id,
+    plain_messages,
 )
 from surehand.shapes import items_of, mapping_of
 
@@ -62,7 +62,7 @@ class HistoryReader:
             self._read_content(fields)
         else:
             self._end_reply()
-            self._add(convert_to_messages([item]))
+            self._add(plain_messages([item]))
 
     def finish(self) -> list[Message]:
         """The messages of all that was read."""

@@ -35,7 +35,7 @@ from surehand.messages import (
     SystemMessage,
     ToolCall,
     ToolMessage,
-    convert_to_messages,
+    plain_messages,
     repair_transcript,
 )
 from surehand.shapes import items_of, mapping_of
@@ -79,7 +79,7 @@ def read_reply(payload: object, *, choice: int = 0) -> AIMessage:
             value=payload,
             remedy="Pass the provider's JSON as it came; an error reply holds no message.",
         )
-    return cast("AIMessage", convert_to_messages([fields])[0])
+    return cast("AIMessage", plain_messages([fields])[0])
 
 
 def _reply_fields(reply: Mapping[str, Any], choice: int) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def read_messages(given: Sequence[object], /) -> list[Message]:
         InputError: One has no role that Chat Completions know.
     """
     # Not as messages: which calls came without an id, or with that of another, says how their answers are found.
-    return convert_to_messages([_as_fields(item) for item in given])
+    return plain_messages([_as_fields(item) for item in given])
 
 
 def _as_fields(item: object) -> object:

@@ -21,7 +21,7 @@ from surehand.dialects.responses_items import (
 )
 from surehand.dialects.responses_stream import ResponseStream, about_reply, usage_of
 from surehand.errors import InputError
-from surehand.messages import AIMessage, Message, ToolMessage, convert_to_messages
+from surehand.messages import AIMessage, Message, ToolMessage, plain_messages
 from surehand.shapes import items_of, mapping_of
 
 __all__ = [
@@ -58,7 +58,7 @@ def read_reply(payload: object) -> AIMessage:
             value=payload,
             remedy="Pass the provider's JSON as it came; an error reply holds no output.",
         )
-    return cast("AIMessage", convert_to_messages([_reply_fields(reply, output)])[0])
+    return cast("AIMessage", plain_messages([_reply_fields(reply, output)])[0])
 
 
 def _reply_fields(reply: Mapping[str, Any], output: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def read_messages(given: Sequence[object], /) -> list[Message]:
     history = _History()
     for value in given:
         history.read(value)
-    return convert_to_messages(history.entries())
+    return plain_messages(history.entries())
 
 
 class _History:
@@ -105,7 +105,7 @@ class _History:
         """The ids of calls that are none of ours; a few clients answer them as if they were."""
 
     def entries(self) -> list[object]:
-        """What was read, in the forms that ``convert_to_messages`` takes."""
+        """What was read, in the forms that ``plain_messages`` takes."""
         self._end_turn()
         return self._entries
 

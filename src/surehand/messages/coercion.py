@@ -7,7 +7,7 @@ the ids these were given.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
@@ -24,10 +24,11 @@ from surehand.messages.base import (
     is_empty,
 )
 from surehand.messages.calls import new_call_id
+from surehand.messages.provider_items import dialect_of_item, read_items
 from surehand.messages.stored import is_stored, message_from_dict
 from surehand.shapes import is_array, items_of, mapping_of
 
-__all__ = ["convert_to_messages"]
+__all__ = ["as_items", "convert_to_messages", "plain_messages"]
 
 _ROLES: Final[dict[str, str]] = {
     "user": "human",
@@ -69,18 +70,34 @@ def convert_to_messages(value: object) -> list[Message]:
     """The value as messages.
 
     Takes a text (one user message), a ``(role, text)`` tuple, a message, a mapping with ``role`` or ``type``
-    (OpenAI-, Anthropic- and LangChain-shaped, and our own stored form), a LangChain message, or a sequence of any of
-    these. Broken tool calls inside are kept as calls, as ``AIMessage`` keeps them.
+    (OpenAI-, Anthropic- and LangChain-shaped, and our own stored form), a LangChain message, what a provider spells
+    otherwise (Bedrock's messages, Gemini's contents, items of OpenAI's Responses, whole replies), or a sequence of any
+    of these. Broken tool calls inside are kept as calls, as ``AIMessage`` keeps them.
 
     Raises:
         InputError: The value, or an element of it, is none of these; the message lists the accepted forms.
     """
     if is_array(value) and are_messages(value):
         return value.copy()  # messages of ours carry ids that fit already: nothing to follow, whatever the length
+    items = as_items(value)
+    names = [dialect_of_item(item) for item in items]
+    return read_items(items, names) if any(names) else plain_messages(items)
+
+
+def as_items(value: object) -> list[Any]:
+    """The value's elements where it is a sequence of messages, else the value as the only one."""
     kind: type = type(value)
     items = items_of(value)
-    if not issubclass(kind, list | tuple) or (issubclass(kind, tuple) and _is_pair(items)):
-        items = [value]
+    is_sequence = issubclass(kind, list | tuple) and not (issubclass(kind, tuple) and _is_pair(items))
+    return items if is_sequence else [value]
+
+
+def plain_messages(items: Iterable[object]) -> list[Message]:
+    """The items as messages, those in a provider's own spelling left out; for the dialects that read these.
+
+    Raises:
+        InputError: One is none of the forms that ``convert_to_messages`` lists.
+    """
     reader = _Reader()
     for item in items:
         reader.read(item)

@@ -7,8 +7,9 @@ from os import urandom
 
 from surehand.errors import InputError
 from surehand.messages.ai import AIMessage, AIMessageChunk
-from surehand.messages.base import REMOVE_ALL_MESSAGES, Message, RemoveMessage
-from surehand.messages.coercion import convert_to_messages
+from surehand.messages.base import REMOVE_ALL_MESSAGES, Message, RemoveMessage, are_messages
+from surehand.messages.coercion import as_items, convert_to_messages
+from surehand.shapes import is_array
 
 __all__ = ["add_messages", "as_new", "with_id"]
 
@@ -23,7 +24,8 @@ def add_messages(left: object, right: object) -> list[Message]:
         InputError: A side is no message or list of messages, or a ``RemoveMessage`` names an id that is not there.
     """
     # From the back: what stands before the last request to remove everything need not be looked at.
-    kept, new = [] if left is None else convert_to_messages(left), convert_to_messages(right)
+    kept = [] if left is None else convert_to_messages(left)
+    new = _read_after(kept, right)
     for position in reversed(range(len(new))):
         if new[position].id == REMOVE_ALL_MESSAGES and isinstance(new[position], RemoveMessage):
             kept, new = [], new[position + 1 :]
@@ -31,6 +33,15 @@ def add_messages(left: object, right: object) -> list[Message]:
     # The usual case, a step's new messages: nothing to change in what is there, and nothing to look up in it.
     base = [m if m.id is not None and not isinstance(m, AIMessageChunk) else with_id(m) for m in kept]
     return base + [with_id(message) for message in new] if _are_new(base, new) else _merge(base, new)
+
+
+def _read_after(kept: list[Message], right: object) -> list[Message]:
+    """The messages of ``right``; where they came without ids, answers are found to belong to the newest calls."""
+    if is_array(right) and are_messages(right):
+        return right
+    start = next((place for place in reversed(range(len(kept))) if kept[place].type == "ai"), len(kept))
+    known = kept[start:]
+    return convert_to_messages([*known, *as_items(right)])[len(known) :]
 
 
 def _are_new(base: list[Message], new: list[Message]) -> bool:
