@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -32,13 +35,13 @@ MODES = ["auto", "legacy"]
 
 
 @contextmanager
-def served_over_http() -> Generator[str]:
+def served_over_http(host: str = "127.0.0.1") -> Generator[str]:
     """The address of a server of our tools."""
     with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
+        free.bind((host, 0))
         port = free.getsockname()[1]
     server = subprocess.Popen(
-        [sys.executable, *COMMAND, "--http", f"127.0.0.1:{port}"],
+        [sys.executable, *COMMAND, "--http", f"{host}:{port}"],
         env={**os.environ, **ENVIRONMENT},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -46,11 +49,11 @@ def served_over_http() -> Generator[str]:
 
     def listens() -> bool:
         with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", port)) == 0
+            return probe.connect_ex((host, port)) == 0
 
     try:
         until(listens, seconds=30)
-        yield f"http://127.0.0.1:{port}/mcp"
+        yield f"http://{host}:{port}/mcp"
     finally:
         server.terminate()
         assert server.wait(10) is not None
@@ -251,6 +254,48 @@ def test_our_own_client_has_its_host_ask_the_human(url: str, content: dict[str, 
 
     with McpServer.http(url, elicitation=ask) as server:
         assert words in answer_of(ToolNode(server), "wipe", path="/a").text
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere 127.0.0.2 is no address of the machine")
+def test_a_page_in_a_browser_is_refused_whatever_the_address_is() -> None:
+    with served_over_http("127.0.0.2") as address:
+        with McpServer.http(address) as server:
+            assert "add" in {found.name for found in server.tools()}
+        for forged, status in (({"Host": "page.example"}, 421), ({"Origin": "http://page.example"}, 403)):
+            request = urllib.request.Request(address, b"{}", {"Content-Type": "application/json", **forged})
+            with pytest.raises(urllib.error.HTTPError) as refused:
+                urllib.request.urlopen(request)
+            with refused.value as answer:
+                assert answer.code == status
+
+
+@pytest.mark.skipif(not Path("/proc").is_dir(), reason="pipes are shut as on Unix")
+def test_a_client_that_vanishes_in_the_middle_of_a_call_leaves_no_trace() -> None:
+    served = subprocess.Popen(
+        [sys.executable, *COMMAND],
+        env={**os.environ, **ENVIRONMENT},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert served.stdin is not None
+    assert served.stdout is not None
+    info = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}
+    first = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": info}
+    called = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "add", "arguments": {"a": 1}},
+    }
+    served.stdin.write(f"{json.dumps(first)}\n".encode())
+    served.stdin.flush()
+    served.stdout.readline()
+    served.stdout.close()
+    served.stdin.write(f"{json.dumps(called)}\n".encode())
+    _, said = served.communicate(timeout=20)
+    assert served.returncode == 0
+    assert b"Traceback" not in said
 
 
 def test_our_own_client_over_pipes_and_nothing_is_left() -> None:

@@ -30,6 +30,8 @@ class FaultyHttp:
         self.status_for_lost = 404
         self.status: int | None = None
         """Answered to everything; None for what is right."""
+        self.call_answer: tuple[str, str] | None = None
+        """The content type and the body that a call is answered with; None for what is right."""
         self.hangs_up: str | None = None
         """Where the connection is cut: 'before' the call is carried out, or 'after'; None for nowhere."""
         self.port = 0
@@ -95,6 +97,9 @@ class _Handler(BaseHTTPRequestHandler):
             told = {"error": {"code": failure.code, "message": str(failure)}}
         if method == "tools/call" and faults.hangs_up == "after":
             self.hang_up()
+            return
+        if method == "tools/call" and faults.call_answer is not None:
+            self.reply(200, faults.call_answer[1], {"content-type": faults.call_answer[0]})
             return
         headers: dict[str, str] = {}
         if method == "initialize":

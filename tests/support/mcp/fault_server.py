@@ -4,7 +4,7 @@
                            [--die-at-start | --hang-at-start | --die-if FILE]
 
 It speaks the handshake of 2025-06-18 and knows no newer one. Each line that it reads goes to the log, after a line with
-its process id.
+its process id. A call with a text that begins with ``raw:`` is answered by the rest of it, where ID is the request's.
 """
 
 from __future__ import annotations
@@ -57,8 +57,16 @@ class Server:
                 self.answer(message)
 
     def answer(self, message: dict[str, Any]) -> None:
+        params: dict[str, Any] = message.get("params") or {}
+        arguments: dict[str, Any] = params.get("arguments") or {}
+        text = str(arguments.get("text"))
+        if text.startswith("raw:"):
+            with self.lock:
+                sys.stdout.buffer.write(text[4:].replace("ID", str(message["id"])).encode("latin-1") + b"\n")
+                sys.stdout.flush()
+            return
         try:
-            result = self.result(message["method"], message.get("params") or {})
+            result = self.result(message["method"], params)
         except Failure as failure:
             self.write({"id": message["id"], "error": {"code": failure.code, "message": str(failure)}})
         else:

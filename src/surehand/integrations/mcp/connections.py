@@ -68,7 +68,7 @@ class Connection:
             self._began.set()
             await self._closing.wait()
             for session in self._sessions:
-                session.end()
+                session.stop()
 
     async def close(self) -> None:
         """Have it end."""
@@ -86,7 +86,7 @@ class Connection:
                 return await self._renewed(session)
             except MCPError as error:
                 if not session.is_over and error.code != CONNECTION_CLOSED:
-                    raise self._refusal(error) from error
+                    raise self._refusal(error, Exchange()) from error
                 session.retire()
         raise self._unsteady()
 
@@ -192,7 +192,7 @@ class Connection:
     async def _told(self, error: MCPError, name: str, exchange: Exchange) -> Exception:
         """What an error of the protocol means, in words to act on."""
         if error.code not in (INVALID_PARAMS, METHOD_NOT_FOUND):
-            return self._refusal(error, exchange.status)
+            return self._refusal(error, exchange)
         self.is_stale = True
         if name not in {entry["name"] for entry in await self.declared()}:
             return ToolServerError(
@@ -201,20 +201,23 @@ class Connection:
                 remedy="Nothing was executed. Go on without it.",
             )
         if error.code == INVALID_PARAMS:
-            return ModelRetry(
-                f"The tool server {self._settings.name!r} refused the arguments: {clipped(error.message, _MAX_WORDS)}"
-            )
-        return self._refusal(error)
+            return ModelRetry(f"The tool server {self._settings.name!r} refused the arguments: {self._said(error)}")
+        return self._refusal(error, exchange)
 
-    def _refusal(self, error: MCPError, status: int | None = None) -> ToolServerError:
-        is_safe = error.code in _NOT_RUN
+    def _refusal(self, error: MCPError, exchange: Exchange) -> ToolServerError:
+        status = exchange.status
+        # Of an answer over HTTP that it cannot read, the SDK makes an error with a code of those for bad requests.
+        is_safe = error.code == METHOD_NOT_FOUND or (error.code in _NOT_RUN and not exchange.is_taken)
         named = f"the error {error.code}" if status is None else f"the HTTP status {status}"
         return ToolServerError(
             server=self._settings.name,
-            problem=f"answered with {named}: {clipped(error.message, _MAX_WORDS)}".rstrip(". "),
+            problem=f"answered with {named}: {self._said(error)}".rstrip(". "),
             remedy="Nothing was executed." if is_safe else "It may have happened in part.",
             retryable=status in _PASSING,
         )
+
+    def _said(self, error: MCPError) -> str:
+        return clipped(self._settings.launch.hidden(error.message), _MAX_WORDS)
 
 
 def _is_lost(error: MCPError, session: Session, exchange: Exchange) -> bool:

@@ -94,6 +94,18 @@ class Toolbox:
         """
         if declared is not self._declared:
             self._read(declared)
+        return self._usable()
+
+    def known(self, declared: list[Mapping[str, Any]] | None) -> list[Tool] | None:
+        """The tools of these declarations, where they were the last to be read; from any thread."""
+        return self._usable() if declared is not None and declared is self._declared else None
+
+    @property
+    def had(self) -> list[Tool] | None:
+        """The tools of the declarations that were read last; None where none were. From any thread."""
+        return self.known(self._declared)
+
+    def _usable(self) -> list[Tool]:
         return [tool for _, tool in self._made.values() if tool is not None]
 
     def _read(self, declared: list[Mapping[str, Any]]) -> None:

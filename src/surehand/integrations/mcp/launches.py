@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from surehand.calls.redaction import is_secret_name
+from surehand.calls.redaction.shapes import MIN_SECRET_LENGTH, REDACTED
 from surehand.errors import OptionError
 from surehand.policy import mapping, text
 
@@ -50,10 +51,9 @@ class StdioLaunch:
         """What the server is called where nobody names it."""
         return Path(self.command).stem or self.command
 
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """What must not stand in a log."""
-        return tuple(value for name, value in self.env.items() if is_secret_name(name))
+    def hidden(self, said: str) -> str:
+        """Words of the server's without the secrets that it was given."""
+        return _hidden(said, (value for name, value in self.env.items() if is_secret_name(name)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,10 +84,17 @@ class HttpLaunch:
         """What the server is called where nobody names it."""
         return urlsplit(self.url).hostname or "http"
 
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """What must not stand in a log."""
-        return tuple(self.headers.values())
+    def hidden(self, said: str) -> str:
+        """Words of the server's without the secrets that it was given."""
+        bare = [value.partition(" ")[2] for value in self.headers.values()]  # "Bearer" and the like are no secrets
+        return _hidden(said, [*self.headers.values(), *bare])
 
 
 Launch: TypeAlias = StdioLaunch | HttpLaunch
+
+
+def _hidden(said: str, secrets: Iterable[str]) -> str:
+    for secret in secrets:
+        if len(secret) >= MIN_SECRET_LENGTH:
+            said = said.replace(secret, REDACTED)
+    return said

@@ -14,7 +14,7 @@ import httpx2
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from surehand.calls.redaction.shapes import MIN_SECRET_LENGTH, REDACTED, hide_secrets
+from surehand.calls.redaction.shapes import hide_secrets
 from surehand.integrations.mcp.launches import HttpLaunch, Launch, StdioLaunch
 from surehand.integrations.mcp.taps import HearingClient, Tap
 from surehand.wording import one_line
@@ -40,7 +40,7 @@ class LastWords:
 
     def __init__(self, name: str, launch: Launch) -> None:
         self._name = name
-        self._secrets = [secret for secret in launch.secrets if len(secret) >= MIN_SECRET_LENGTH]
+        self._hidden = launch.hidden
         self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
         self._listener: threading.Thread | None = None
 
@@ -62,15 +62,10 @@ class LastWords:
     def _listen(self, reading: int) -> None:
         with os.fdopen(reading, "rb") as file:
             while line := file.readline(_MAX_LINE):
-                said = self._without_secrets(one_line(line.decode(errors="replace").rstrip(), _MAX_LINE))
+                heard = one_line(line.decode(errors="replace").rstrip(), _MAX_LINE)
+                said = hide_secrets(self._hidden(heard))  # paths stay: this is for the developer
                 self._lines.append(said)
                 logger.debug("%s: %s", one_line(self._name), said)
-
-    def _without_secrets(self, line: str) -> str:
-        # Paths stay: this is for the developer.
-        for secret in self._secrets:
-            line = line.replace(secret, REDACTED)
-        return hide_secrets(line)
 
 
 @asynccontextmanager
@@ -97,5 +92,9 @@ async def linked(launch: Launch, tap: Tap, last_words: LastWords) -> AsyncGenera
 
 def _parameters(launch: StdioLaunch) -> StdioServerParameters:
     return StdioServerParameters(
-        command=launch.command, args=list(launch.arguments), env=dict(launch.env), cwd=launch.cwd
+        command=launch.command,
+        args=list(launch.arguments),
+        env=dict(launch.env),
+        cwd=launch.cwd,
+        encoding_error_handler="replace",  # one byte that is no UTF-8 would end all hearing, and nobody would know
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from surehand.calls import ToolReturn
@@ -25,11 +25,12 @@ _WAITS: Final = ("retry_after", "retryAfter", "retry-after", "retryAfterSeconds"
 """Names under which servers say for how many seconds they want to be left alone."""
 
 
-def result_of(answer: Mapping[str, Any]) -> Any:
+def result_of(answer: Mapping[str, Any], hidden: Callable[[str], str]) -> Any:
     """The result of a call: text, content blocks or data; with what else the server sent as its artifact.
 
     Args:
         answer: The result of ``tools/call``, as it came.
+        hidden: Takes out of words of the server's what must not be told.
 
     Raises:
         ToolException: The server says that the call failed; in its own words.
@@ -38,7 +39,7 @@ def result_of(answer: Mapping[str, Any]) -> Any:
     structured = answer.get("structuredContent")
     artifact = _artifact(answer, blocks)
     if answer.get("isError") is True:
-        raise ToolException(_words(blocks, structured), retry_after=_wait(structured), artifact=artifact)
+        raise ToolException(hidden(_words(blocks, structured)), retry_after=_wait(structured), artifact=artifact)
     content = _content(blocks, structured)
     return content if artifact is None else ToolReturn(content, artifact)
 

@@ -109,7 +109,7 @@ class McpServer:
         if (known := self._known()) is not None:
             return known
         life = self._begun()
-        return self._toolbox_of(life.home.run(life.connection.declared))
+        return life.home.run(lambda: self._found(life))
 
     async def atools(self) -> list[Tool]:
         """The server's tools, as it has them now.
@@ -121,17 +121,16 @@ class McpServer:
         if (known := self._known()) is not None:
             return known
         life = self._begun()
-        return self._toolbox_of(await life.home.arun(life.connection.declared))
+        return await life.home.arun(lambda: self._found(life))
 
     async def __call__(self, request: object = None) -> list[Tool]:
         """The tools of a turn. A server that cannot be reached keeps those it had: their calls are answered."""
         try:
             return await self.atools()
         except ToolServerError:
-            entries = None if self._life is None else self._life.connection.entries
-            if entries is None:
+            if self._life is None or (had := self._toolbox.had) is None:
                 raise
-            return self._toolbox_of(entries)
+            return had
 
     def close(self) -> None:
         """End the server, or its session, and wait until it has ended; does nothing where it has not begun."""
@@ -177,13 +176,13 @@ class McpServer:
     def _known(self) -> list[Tool] | None:
         """The tools, where they are known and nothing says that they have changed."""
         life = self._life
-        if life is None or life.is_over or life.connection.is_stale or life.connection.entries is None:
+        if life is None or life.is_over or life.connection.is_stale:
             return None
-        return self._toolbox_of(life.connection.entries)
+        return self._toolbox.known(life.connection.entries)
 
-    def _toolbox_of(self, entries: list[Mapping[str, Any]]) -> list[Tool]:
-        with self._lock:
-            return self._toolbox.tools(entries)
+    async def _found(self, life: Life) -> list[Tool]:
+        # Read where the session lives: thousands of schemas take seconds, which are not the caller's loop's to wait.
+        return self._toolbox.tools(await life.connection.declared())
 
     def _begun(self) -> Life:
         """Where the session lives; begun where it has not, also anew in a forked child."""
@@ -222,4 +221,4 @@ class McpServer:
         async def call() -> Mapping[str, Any]:
             return await life.connection.call(name, arguments, tell)
 
-        return result_of(await life.home.arun(call))
+        return result_of(await life.home.arun(call), self._launch.hidden)

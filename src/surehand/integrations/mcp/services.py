@@ -23,6 +23,7 @@ from mcp import MCPError
 from mcp.server import NotificationOptions, Server, ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
+from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -98,16 +99,19 @@ class Service:
     async def serve_pipes(self) -> None:
         """Serve one client over standard input and output, until it closes them or the program is told to end."""
         with _until_told(asyncio.current_task()):
-            async with self.running():
-                lines: Any = InputLines()
-                async with stdio_server(stdin=lines) as (read, write):
-                    options = self.server.create_initialization_options(NotificationOptions(tools_changed=True))
-                    await self.server.run(read, write, options)
+            try:
+                async with self.running():
+                    lines: Any = InputLines()
+                    async with stdio_server(stdin=lines) as (read, write):
+                        options = self.server.create_initialization_options(NotificationOptions(tools_changed=True))
+                        await self.server.run(read, write, options)
+            except* BrokenPipeError as left:
+                logger.debug("the client left in the middle of an answer", exc_info=left)
 
     async def serve_http(self, host: str, port: int) -> None:
         """Serve streamable HTTP until the program is told to end."""
         uvicorn = importlib.import_module("uvicorn")  # half a second that pipes need not pay
-        app = self.server.streamable_http_app(streamable_http_path=_PATH, host=host)
+        app = self.server.streamable_http_app(streamable_http_path=_PATH, transport_security=_only_for(host))
         config = uvicorn.Config(
             app, host=host, port=port, log_level="warning", timeout_graceful_shutdown=_GRACE_SECONDS, ws="none"
         )
@@ -197,6 +201,13 @@ class Service:
         if isinstance(event, CallProgressed) and request is not None and self._loop is not None:
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens any more
                 self._loop.call_soon_threadsafe(request.report, event.progress)
+
+
+def _only_for(host: str) -> TransportSecuritySettings:
+    """Refuse the pages of a browser on this machine: they get here under names and from origins of their own."""
+    own = f"[{host}]" if ":" in host else host
+    hosts = [f"{name}:*" for name in dict.fromkeys([own, "localhost", "127.0.0.1", "[::1]"])]
+    return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=[f"http://{host}" for host in hosts])
 
 
 @contextlib.contextmanager

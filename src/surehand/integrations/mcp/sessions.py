@@ -78,12 +78,14 @@ class Session:
         self._last_words = LastWords(settings.name, settings.launch)
         self._settled = asyncio.Event()
         self._ending = asyncio.Event()
+        self._starting: asyncio.Timeout | None = None
         self._client: Client | None = None
         self.problem = ""
         """Why it could not be started, as a clause; empty where it could."""
         self._calls = 0
         """How many are under way."""
         self._is_retired = False
+        self._is_stopped = False
         self._first: list[Mapping[str, Any]] = []
         self._began = time.monotonic()
         self.lasted: float | None = None
@@ -104,6 +106,13 @@ class Session:
         if self.lasted is None:
             self.lasted = time.monotonic() - self._began
         self._ending.set()
+
+    def stop(self) -> None:
+        """Have it closed, also in the middle of a start: nobody waits for that any more."""
+        self.end()
+        if self._starting is not None and not self._settled.is_set() and not self._starting.expired():
+            self._is_stopped = True
+            self._starting.reschedule(0)
 
     def retire(self) -> None:
         """Take no more calls, and end when those that are under way have ended."""
@@ -144,6 +153,7 @@ class Session:
     async def _kept(self) -> None:
         settings = self._settings
         async with asyncio.timeout(settings.start_timeout) as limit, AsyncExitStack() as stack:
+            self._starting = limit
             client = await stack.enter_async_context(
                 Client(
                     linked(settings.launch, self._tap, self._last_words),
@@ -254,11 +264,13 @@ class Session:
 
     def _problem(self, error: BaseException) -> str:
         """Why a start failed, as a clause without anything that is secret."""
+        if self._is_stopped:
+            return "was closed before it was ready"
         if isinstance(error, TimeoutError):
             return f"was not ready within {self._settings.start_timeout:g} seconds"
         if self._tap.status is not None:
             return f"could not be used: it answered with the HTTP status {self._tap.status}"
         if isinstance(error, MCPError) and not self.is_over:
-            return f"refused the session: {one_line(error.message, 200)}"
+            return f"refused the session: {one_line(self._settings.launch.hidden(error.message), 200)}"
         known = next((words for kind, words in _PROBLEMS if isinstance(error, kind)), None)
         return known or ("ended before it was ready" if self.is_over else f"could not be used ({type(error).__name__})")

@@ -8,8 +8,9 @@ came; the SDK is given one that it can read.
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -17,8 +18,10 @@ from typing import Any, Final, Self, TypeAlias
 from weakref import WeakValueDictionary
 
 import httpx2
+from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.message import SessionMessage
-from mcp.types import JSONRPCError, JSONRPCRequest, JSONRPCResponse, RequestId
+from mcp.types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCRequest, JSONRPCResponse, RequestId
+from pydantic import ValidationError
 
 from surehand.shapes import is_object, items_of
 from surehand.wording import one_line
@@ -50,6 +53,8 @@ class Exchange:
     """Whether the server does not know the session, and so did not look at it."""
     is_lost: bool = False
     """Whether its own connection to the server was lost."""
+    is_taken: bool = False
+    """Whether the server took it, as its HTTP status says."""
     is_answered: bool = False
     """Whether the server has sent an answer."""
     status: int | None = None
@@ -85,12 +90,16 @@ class Tap:
     def heard(self, item: _Item) -> _Item:
         """What the SDK is given of what came."""
         if isinstance(item, Exception):
-            self._tell(item)
-        message = item.message if isinstance(item, SessionMessage) else None
+            read = self._read(_sent(item))
+            if read is None:
+                self._tell(item)
+                return item
+            item = SessionMessage(read)
+        message = item.message
         if not isinstance(message, JSONRPCResponse | JSONRPCError) or message.id is None:
             return item
-        exchange = self._open.get(message.id)
-        if exchange is None or not isinstance(item, SessionMessage):
+        exchange = self._open.get(coerce_request_id(message.id))
+        if exchange is None:
             return item
         exchange.is_answered = True
         if isinstance(message, JSONRPCError):
@@ -98,6 +107,16 @@ class Tap:
         exchange.result = message.result
         readable = JSONRPCResponse(jsonrpc="2.0", id=message.id, result=_readable(message.result))
         return SessionMessage(readable, metadata=item.metadata)
+
+    def _read(self, sent: Mapping[str, Any]) -> JSONRPCResponse | JSONRPCError | None:
+        """The answer to a request of ours in what the SDK could not read: nobody shall wait for another one."""
+        number, result = sent.get("id"), sent.get("result")
+        if not isinstance(number, str | int) or "method" in sent or coerce_request_id(number) not in self._open:
+            return None
+        if is_object(result):
+            return JSONRPCResponse(jsonrpc="2.0", id=number, result=dict(result))
+        error = ErrorData(code=INTERNAL_ERROR, message="what it sent cannot be read as an answer")
+        return JSONRPCError(jsonrpc="2.0", id=number, error=error)
 
     def _tell(self, error: Exception) -> None:
         """Say that a server wrote what is no message; some print all their logs there."""
@@ -112,6 +131,19 @@ class Tap:
     def wrapped(self, streams: tuple[Any, Any]) -> tuple[_Reading, _Writing]:
         """The two streams of a transport, listened to."""
         return _Reading(streams[0], self), _Writing(streams[1], self)
+
+
+def _sent(error: Exception) -> Mapping[str, Any]:
+    """The message that the SDK could not read, as far as it is one: half a surrogate pair is enough for it not to."""
+    for fault in error.errors() if isinstance(error, ValidationError) else ():
+        sent = fault["input"]
+        try:
+            read = json.loads(sent) if fault["type"] == "json_invalid" else sent
+        except (ValueError, RecursionError):
+            continue
+        if is_object(read) and "id" in read:
+            return read
+    return {}
 
 
 def _readable(result: dict[str, Any]) -> dict[str, Any]:
@@ -207,6 +239,7 @@ class HearingClient(httpx2.AsyncClient):
             if not exchange.is_call:
                 raise
             return httpx2.Response(_BAD_GATEWAY, request=request)
+        exchange.is_taken = response.is_success
         if response.is_error:
             self.tap.status = exchange.status = response.status_code
             exchange.is_refused = await _is_about_session(request, response)

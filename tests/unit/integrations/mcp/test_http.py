@@ -79,6 +79,24 @@ def test_a_server_that_is_gone_is_said_to_be() -> None:
     server.close()
 
 
+@pytest.mark.parametrize(
+    "sent",
+    [
+        ("text/html", "<p>Log in"),
+        ("application/json", "{"),
+        ("application/json", ""),
+        ("text/event-stream", "data: {\n\n"),
+    ],
+)
+def test_a_call_that_was_taken_and_answered_with_rubbish_is_in_doubt(faults: FaultyHttp, sent: tuple[str, str]) -> None:
+    faults.call_answer = sent
+    with McpServer.http(faults.url) as server:
+        answer = answer_of(ToolNode(server), "echo", text="hi")
+    assert faults.calls == ["echo"]
+    assert "may have happened" in answer.text
+    assert "Nothing was executed" not in answer.text
+
+
 def test_errors_of_the_protocol_over_http(faults: FaultyHttp) -> None:
     with McpServer.http(faults.url) as server:
         node = ToolNode(server)

@@ -41,19 +41,19 @@ answers = st.fixed_dictionaries(
 def test_no_answer_is_too_odd(answer: dict[str, Any]) -> None:
     if answer.get("isError") is True:
         with pytest.raises(ToolException, match=r"(?s)."):
-            result_of(answer)
+            result_of(answer, str)
     else:
-        result_of(answer)
+        result_of(answer, str)
 
 
 @given(st.text(min_size=1).filter(str.strip))
 def test_one_text_is_that_text(text: str) -> None:
-    assert result_of({"content": [{"type": "text", "text": text}]}) == text
+    assert result_of({"content": [{"type": "text", "text": text}]}, str) == text
 
 
 def test_what_is_structured_stands_beside_an_image_where_there_is_no_text() -> None:
     image = {"type": "image", "data": "aW1n", "mimeType": "image/png"}
-    result = result_of({"content": [image], "structuredContent": {"n": 1}})
+    result = result_of({"content": [image], "structuredContent": {"n": 1}}, str)
     assert isinstance(result, ToolReturn)
     assert result.content == [
         {"type": "text", "text": '{"n": 1}'},
@@ -75,7 +75,7 @@ def test_bytes_of_a_resource_are_shown_as_far_as_models_can_be_given_them(
     kind: str | None, shown: dict[str, Any]
 ) -> None:
     resource = {"uri": "file:///a", "mimeType": kind, "blob": base64.b64encode(b"hello").decode()}
-    result = result_of({"content": [{"type": "resource", "resource": resource}, {"type": "text", "text": "x"}]})
+    result = result_of({"content": [{"type": "resource", "resource": resource}, {"type": "text", "text": "x"}]}, str)
     assert result.content[0] == shown
 
 
@@ -95,5 +95,5 @@ def test_bytes_of_a_resource_are_shown_as_far_as_models_can_be_given_them(
 )
 def test_a_structured_error_may_ask_for_a_wait(structured: Any, wait: float | None) -> None:
     with pytest.raises(ToolException) as caught:
-        result_of({"content": [], "structuredContent": structured, "isError": True})
+        result_of({"content": [], "structuredContent": structured, "isError": True}, str)
     assert caught.value.retry_after == wait

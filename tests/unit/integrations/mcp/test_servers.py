@@ -100,6 +100,54 @@ def test_what_is_no_message_is_passed_over(log: Log) -> None:
         assert answer_of(ToolNode(server), "echo", text="hi").text == "hi"
 
 
+RESULT = '"result": {"content": [{"type": "text", "text": "%s"}]}}'
+HALF = "raw:" + '{"jsonrpc": "2.0", "id": ID, ' + RESULT % r"a\ud83d"
+NO_UTF8 = "raw:" + '{"jsonrpc": "2.0", "id": ID, ' + RESULT % "a\xff"
+OTHER_ID = "raw:" + '{"jsonrpc": "2.0", "id": "ID", ' + RESULT % "found"
+NO_VERSION = "raw:" + '{"id": ID, ' + RESULT % "found"
+DEEP = 'raw:{"jsonrpc": "2.0", "id": ID, "result": {"structuredContent": ' + "[" * 250 + "]" * 250 + "}}"
+
+
+@pytest.mark.parametrize(
+    ("sent", "read"),
+    [
+        (HALF, "a\ufffd"),
+        (NO_UTF8, "a\ufffd"),
+        (OTHER_ID, "found"),
+        (NO_VERSION, "found"),
+        (DEEP, "[" * 250 + "]" * 250),
+    ],
+)
+def test_an_answer_that_can_be_read_somehow_is_read(log: Log, sent: str, read: str) -> None:
+    with faults(log, timeout=5) as server:
+        node = ToolNode(server)
+        assert answer_of(node, "echo", text=sent).text == read
+        assert answer_of(node, "echo", text="hi").text == "hi"
+
+
+@pytest.mark.parametrize(
+    "rest", ['"result": [1]', '"result": null', '"error": "no"', '"error": {"message": "no"}', '"x": 1']
+)
+def test_nobody_waits_for_an_answer_that_came_and_cannot_be_read(log: Log, rest: str) -> None:
+    with faults(log, timeout=20) as server:
+        answer = answer_of(ToolNode(server), "echo", text='raw:{"jsonrpc": "2.0", "id": ID, ' + rest + "}")
+    assert kind_of(answer) is FailureKind.EXCEPTION
+    assert "what it sent cannot be read as an answer. It may have happened in part." in answer.text
+
+
+def test_errors_do_not_tell_a_model_the_secrets_that_the_server_was_given(log: Log) -> None:
+    said = '"content": [{"type": "text", "text": "no rights: plain-words-9"}]'
+    with faults(log, env={"SHOP_TOKEN": "plain-words-9"}) as server:
+        node = ToolNode(server)
+        failed = answer_of(
+            node, "echo", text='raw:{"jsonrpc": "2.0", "id": ID, "result": {"isError": true, ' + said + "}}"
+        )
+        error = '"error": {"code": -32000, "message": "no rights: plain-words-9"}}'
+        refused = answer_of(node, "echo", text='raw:{"jsonrpc": "2.0", "id": ID, ' + error)
+    assert failed.text == "no rights: [redacted]"
+    assert "no rights: [redacted]" in refused.text
+
+
 def test_a_server_gets_the_variables_it_is_given_and_none_of_ours(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MY_TOKEN", "secret")
     with faults(log, env={"THEIRS": "given"}) as server:
@@ -150,6 +198,24 @@ def test_a_server_that_cannot_be_started_says_why(log: Log, tmp_path: Path, capl
         faults(log, "--hang-at-start", start_timeout=0.3).tools()
     with pytest.raises(ToolServerError, match="could not be reached"):
         McpServer.http("http://127.0.0.1:9/mcp").tools()
+
+
+def test_a_server_is_closed_in_the_middle_of_its_start(log: Log) -> None:
+    server = faults(log, "--hang-at-start", start_timeout=60)
+    told: list[str] = []
+
+    def start() -> None:
+        with pytest.raises(ToolServerError) as caught:
+            server.tools()
+        told.append(str(caught.value))
+
+    starting = threading.Thread(target=start)
+    starting.start()
+    until(lambda: log.pids() != [])
+    server.close()  # not after the minute that a start may take
+    starting.join(5)
+    assert told == ["The tool server 'faults' was closed before it was ready. Nothing was executed."]
+    assert not is_alive(log.pids()[0])
 
 
 def test_a_server_that_keeps_failing_is_left_alone_for_a_while(log: Log) -> None:
