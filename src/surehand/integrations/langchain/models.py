@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from typing import Any, Self, cast
+from typing import Any, Final, Self, cast
 
+from surehand.control import current_runtime
 from surehand.dialects import langchain_messages
 from surehand.errors import ModelError, OptionError
 from surehand.foreign import is_langchain
@@ -20,6 +21,9 @@ from surehand.shapes import items_of, mapping_of
 from surehand.tools import BaseTool, as_tools
 
 __all__ = ["LangChainModel"]
+
+_FOR_MODELS: Final = ("callbacks", "tags", "metadata", "configurable")
+"""What a run's configuration says to what runs inside of it; the rest is about the run itself."""
 
 
 class LangChainModel(BaseChatModel):
@@ -64,7 +68,7 @@ class LangChainModel(BaseChatModel):
 
     async def _answer(self, request: ModelRequest) -> AIMessage:
         try:
-            reply = await self._bound(request).ainvoke(_written(request))
+            reply = await self._bound(request).ainvoke(_written(request), _run_config())
         except Exception as error:
             raise self._failure(error) from error
         (message,) = langchain_messages.read_messages([reply])
@@ -73,7 +77,7 @@ class LangChainModel(BaseChatModel):
     async def _pieces(self, request: ModelRequest) -> AsyncGenerator[AIMessageChunk, None]:
         usage: dict[str, Any] = {}
         try:
-            async with aclosing(self._bound(request).astream(_written(request))) as chunks:
+            async with aclosing(self._bound(request).astream(_written(request), _run_config())) as chunks:
                 async for chunk in chunks:
                     yield _piece(chunk, usage)
         except Exception as error:
@@ -109,9 +113,16 @@ class LangChainModel(BaseChatModel):
         return failure
 
 
+def _run_config() -> dict[str, Any]:
+    """What the run around the model says to LangChain's callbacks and traces; nothing where there is none."""
+    runtime = current_runtime()
+    known: Mapping[str, Any] = {} if runtime is None else cast("Mapping[str, Any]", runtime.config)
+    return {key: known[key] for key in _FOR_MODELS if key in known}
+
+
 def _with_tools(model: Any, tools: list[dict[str, Any]], options: dict[str, Any]) -> Any:
     """The model with other tools bound; what is around it, such as options and retries, stays around it."""
-    if (inner := _held(model, "bound")) is None:
+    if (inner := _inside(model, "bound")) is None:
         return model.bind_tools(tools, **options)
     kept = {key: value for key, value in model.kwargs.items() if key not in ("tools", "tool_choice")}
     return model.model_copy(update={"bound": _with_tools(inner, tools, options), "kwargs": kept})
@@ -119,9 +130,15 @@ def _with_tools(model: Any, tools: list[dict[str, Any]], options: dict[str, Any]
 
 def _innermost(model: Any) -> Any:
     """The chat model inside of whatever LangChain has around it."""
-    while (inner := _held(model, "bound") or _held(model, "runnable")) is not None:
+    while (inner := _inside(model, "bound") or _inside(model, "runnable")) is not None:
         model = inner
     return model
+
+
+def _inside(model: Any, field: str) -> Any:
+    """What is inside of a wrapper; None for a model, which may have a field of that name for something else."""
+    inner = _held(model, field)
+    return inner if is_langchain(inner) else None
 
 
 def _held(model: Any, field: str) -> Any:
@@ -140,7 +157,7 @@ def _bound_tools(model: Any) -> list[BaseTool]:
     while model is not None:
         if given := items_of(mapping_of(_held(model, "kwargs")).get("tools")):
             return as_tools([tool for tool in given if not _is_builtin(tool)])
-        model = _held(model, "bound")
+        model = _inside(model, "bound")
     return []
 
 

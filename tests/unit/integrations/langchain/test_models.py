@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
-from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.callbacks import BaseCallbackHandler, CallbackManagerForLLMRun
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.language_models.chat_models import BaseChatModel as LangChainBase
 from langchain_core.messages import AIMessage as TheirReply
@@ -311,3 +311,28 @@ def test_a_langchain_model_is_a_node_of_our_graph() -> None:
     graph.add_edge(START, "model")
 
     assert graph.compile().invoke({"messages": ["hi"]})["messages"][-1].text == "hello"
+
+
+@pytest.mark.parametrize("way", ["invoke", "stream"])
+def test_callbacks_of_an_agents_run_hear_of_the_model(way: str) -> None:
+    heard: list[Any] = []
+
+    class Listener(BaseCallbackHandler):
+        def on_chat_model_start(self, serialized: Any, messages: Any, **details: Any) -> None:
+            heard.append((details["tags"], details["metadata"]["who"]))
+
+    agent = create_agent(Scripted(replies=[TheirReply("hello")]), [add])
+    config: Any = {"callbacks": [Listener()], "tags": ["mine"], "metadata": {"who": "ada"}}
+    given: Any = {"messages": ["hi"]}
+
+    _ = agent.invoke(given, config) if way == "invoke" else list(agent.stream(given, config, stream_mode="messages"))
+
+    assert heard == [(["mine"], "ada")]
+
+
+def test_a_model_may_have_fields_that_are_called_like_those_of_wrappers() -> None:
+    class Named(Scripted):
+        bound: list[Any] = Field(default_factory=list[Any])
+        runnable: str = "yes"
+
+    assert LangChainModel(Named(replies=[TheirReply("ok")])).bind_tools([add]).invoke("hi").text == "ok"
