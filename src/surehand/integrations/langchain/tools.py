@@ -1,6 +1,7 @@
 """LangChain's tools as ours, and ours as LangChain's.
 
-A tool of LangChain's keeps its own ``invoke``: its callbacks, its configuration, its tags, its way with its own errors.
+A tool of LangChain's keeps its own ``invoke``, or what that would do where nobody listens: its callbacks, its
+configuration, its tags, its way with its own errors.
 What changes is what comes before and after: its arguments are checked as those of any tool are, and what it returned is
 written for the model as any result is. LangChain writes a result where the tool ends, and hands on the text alone; so
 the function of a plain tool is listened to, and of other tools the text is taken.
@@ -20,6 +21,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import ensure_config
 from langchain_core.tools import BaseTool as ForeignTool
 from langchain_core.tools import StructuredTool, ToolException
 from langchain_core.tools import Tool as ForeignTextTool
@@ -30,7 +33,9 @@ from surehand.concurrency import entered_by_sync_door
 from surehand.errors import InvalidArguments
 from surehand.integrations.langchain.commands import as_ours
 from surehand.integrations.langchain.frames import current_frame
+from surehand.integrations.langchain.listeners import is_heard
 from surehand.integrations.langchain.markers import Wanted, wanted_by
+from surehand.integrations.langchain.plain_tools import PlainTool, Returned, plain_tool
 from surehand.integrations.langchain.runtimes import config_for, tool_runtime
 from surehand.integrations.langchain.schemas import Checked, schema_for
 from surehand.policy import ToolOptions
@@ -124,6 +129,8 @@ class _ForeignBody(Body):
     tool: ForeignTool
     listened: ForeignTool
     """The same, whose function is listened to; itself where it cannot be."""
+    plain: PlainTool | None
+    """How its function is run where nobody listens; None where that is always left to ``invoke``."""
     runtimes: frozenset[str]
     has_sync: bool
     has_async: bool
@@ -139,14 +146,36 @@ class _ForeignBody(Body):
         return self._now(call, context) if is_sync else self._later(call, context)
 
     def _now(self, call: Mapping[str, Any], context: ToolContext) -> Any:
+        config = config_for(context)
+        if (quiet := self._quiet(call, config)) is not None:
+            plain, complete = quiet
+            return self._taken(plain, plain.now(call["args"], call["id"], complete), call)
         with _listening() as heard:
-            answer = self.listened.invoke(cast("Any", call), config_for(context))
+            answer = self.listened.invoke(cast("Any", call), config)
         return self._result(answer, heard)
 
     async def _later(self, call: Mapping[str, Any], context: ToolContext) -> Any:
+        config = config_for(context)
+        if (quiet := self._quiet(call, config)) is not None:
+            plain, complete = quiet
+            return self._taken(plain, await plain.later(call["args"], call["id"], complete), call)
         with _listening() as heard:
-            answer = await self.listened.ainvoke(cast("Any", call), config_for(context))
+            answer = await self.listened.ainvoke(cast("Any", call), config)
         return self._result(answer, heard)
+
+    def _quiet(self, call: Mapping[str, Any], config: RunnableConfig) -> tuple[PlainTool, RunnableConfig] | None:
+        """How the function is run without ``invoke``, and the complete configuration; None where that cannot be."""
+        if self.plain is None or not self.plain.fits(call["args"]):
+            return None
+        complete = ensure_config(config)
+        return None if is_heard(self.listened, complete) else (self.plain, complete)
+
+    def _taken(self, plain: PlainTool, returned: Returned, call: Mapping[str, Any]) -> Any:
+        """What the function returned, where ``invoke`` did not write it down."""
+        frame = current_frame()
+        is_known = returned.is_value and (frame is None or not frame.is_compatible)
+        answer = None if is_known else plain.answer(returned, call["id"])
+        return self._result(answer, [returned.value] if is_known else [])
 
     def _result(self, answer: Any, heard: list[Any]) -> Any:
         """What the function returned, as far as it was heard; where the tool has handled an error, its answer."""
@@ -175,6 +204,7 @@ def _body_of(tool: ForeignTool, wanted: Wanted) -> Body:
         reserved=wanted.runtimes,
         tool=tool,
         listened=_listened(tool),
+        plain=plain_tool(tool),
         runtimes=wanted.runtimes,
         has_sync=has_sync or not has_async,
         has_async=has_async,
