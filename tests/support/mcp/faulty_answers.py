@@ -52,6 +52,11 @@ DECLARED = [
 """The tools of a fault server."""
 DECLARED[-3]["outputSchema"] = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 
+
+def _nested(depth: int) -> dict[str, Any]:
+    return {"type": "array", "items": _nested(depth - 1)} if depth else {}
+
+
 HOSTILE: list[Any] = [
     {"name": "no_schema", "description": 7},
     {"name": "schema_is_text", "inputSchema": "object"},
@@ -68,8 +73,12 @@ HOSTILE: list[Any] = [
     {"name": "twice", "inputSchema": {"type": "object"}, "description": "first"},
     {"name": "twice", "inputSchema": {"type": "object"}, "description": "second"},
     {"name": "no_type", "inputSchema": {"properties": {"a": {"type": "string"}}}},
+    {"name": "dotted.name", "inputSchema": {"type": "object"}},
+    {"name": "dotted name", "inputSchema": {"type": "object"}},
+    {"name": "half a pair \ud800", "inputSchema": {"type": "object"}},
+    {"name": "too_deep", "inputSchema": {"type": "object", "properties": {"a": _nested(300)}}},
 ]
-"""Declarations of which only ``twice`` (once) and ``no_type`` can be used."""
+"""Declarations of which only ``twice`` (once), ``no_type`` and ``dotted.name`` can be used."""
 
 
 def answer(name: str, arguments: dict[str, Any], progress: Progress) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from surehand.policy import UNSET, ToolOptions
 from surehand.shapes import mapping_of
 from surehand.spec import Body, Injection, InjectionKind, ToolContext, ToolSpec
 from surehand.spec.json_schema import JsonSchema
+from surehand.spec.wire import wire_name
 from surehand.tools import Tool
 from surehand.wording import did_you_mean, one_line
 
@@ -111,13 +112,18 @@ class Toolbox:
     def _read(self, declared: list[Mapping[str, Any]]) -> None:
         wanted: dict[str, Mapping[str, Any]] = {}
         names: list[str] = []
+        owners: dict[str, str] = {}
         for entry in declared:
             name = str(entry["name"])
             names.append(name)
             if name in wanted and entry != wanted[name]:
                 self._left_out(name, "another tool of the server has its name")
             elif self._choice.takes(name):
-                wanted.setdefault(name, entry)
+                owner = owners.setdefault(wire_name(self._choice.name_of(name)), name)
+                if owner == name:
+                    wanted.setdefault(name, entry)
+                else:
+                    self._left_out(name, f"providers would give it the name of the tool {owner!r}")
         self._check(names)
         self._made = {name: self._renewed(name, entry) for name, entry in wanted.items()}
         self._declared = declared

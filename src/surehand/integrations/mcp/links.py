@@ -25,6 +25,7 @@ logger = logging.getLogger("surehand.mcp")
 
 _KEPT_LINES: Final = 30
 _MAX_LINE: Final = 500
+_MAX_READ: Final = 65_536
 _CONNECT_SECONDS: Final = 10.0
 _HEARING_SECONDS: Final = 0.2
 """How long the last words of a process may take to be read."""
@@ -61,9 +62,10 @@ class LastWords:
 
     def _listen(self, reading: int) -> None:
         with os.fdopen(reading, "rb") as file:
-            while line := file.readline(_MAX_LINE):
-                heard = one_line(line.decode(errors="replace").rstrip(), _MAX_LINE)
-                said = hide_secrets(self._hidden(heard))  # paths stay: this is for the developer
+            while line := file.readline(_MAX_READ):
+                # Hidden before it is cut, for half a secret is not found. Paths stay: this is for the developer.
+                heard = hide_secrets(self._hidden(line.decode(errors="replace").rstrip()))
+                said = one_line(heard, _MAX_LINE)
                 self._lines.append(said)
                 logger.debug("%s: %s", one_line(self._name), said)
 

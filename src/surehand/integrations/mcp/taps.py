@@ -34,6 +34,8 @@ _NO_SUCH_SESSION: Final = 404
 _BAD_REQUEST: Final = 400
 _BAD_GATEWAY: Final = 502
 _SESSION_HEADER: Final = "mcp-session-id"
+_MAX_DEPTH: Final = 100
+"""How deep a schema may be for the SDK to see it: it refuses a list of tools for one that is too deep."""
 _MAX_TOLD: Final = 3
 """How often a session's developer is told of the same fault."""
 _UNSENT: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
@@ -162,7 +164,13 @@ def _readable_tool(tool: Any) -> dict[str, Any]:
     """The declaration without its output schema: what a call has done is not undone by an answer of another form."""
     schema = tool.get("inputSchema")
     is_usable = is_object(schema) and schema.get("type") == "object" and is_object(schema.get("properties", {}))
-    return {"name": str(tool["name"]), "inputSchema": schema if is_usable else {"type": "object"}}
+    name = str(tool["name"]).encode(errors="replace").decode()
+    return {"name": name, "inputSchema": schema if is_usable and _is_shallow(schema) else {"type": "object"}}
+
+
+def _is_shallow(value: Any, depth: int = _MAX_DEPTH) -> bool:
+    within = value.values() if is_object(value) else items_of(value)
+    return depth > 0 and all(_is_shallow(item, depth - 1) for item in within)
 
 
 class _Stream:

@@ -26,6 +26,8 @@ from surehand import (
 from surehand.errors import ToolServerError
 from surehand.events import CallProgressed, Event
 from surehand.integrations.mcp import McpServer, McpServers
+from surehand.integrations.mcp.launches import StdioLaunch
+from surehand.integrations.mcp.links import LastWords
 
 
 @pytest.fixture
@@ -90,8 +92,8 @@ def test_hostile_declarations_cost_nobody_but_themselves(log: Log, caplog: pytes
     with caplog.at_level(logging.WARNING, "surehand.mcp"), faults(log, "--hostile", "--pages", "4") as server:
         found = names(server)
         assert answer_of(ToolNode(server), "echo", text="hi").text == "hi"
-    assert {"echo", "names", "twice", "no_type"} <= set(found)
-    assert len(found) == len(set(found)) == 20
+    assert {"echo", "names", "twice", "no_type", "dotted.name"} <= set(found)
+    assert len(found) == len(set(found)) == 21
     assert "the tool bad_type of the server faults is left out" in caplog.text
 
 
@@ -146,6 +148,13 @@ def test_errors_do_not_tell_a_model_the_secrets_that_the_server_was_given(log: L
         refused = answer_of(node, "echo", text='raw:{"jsonrpc": "2.0", "id": ID, ' + error)
     assert failed.text == "no rights: [redacted]"
     assert "no rights: [redacted]" in refused.text
+
+
+def test_no_part_of_a_secret_is_left_where_a_long_line_is_cut() -> None:
+    last_words = LastWords("shop", StdioLaunch.of("shop", (), {"SHOP_TOKEN": "plain-words-9"}, None))
+    with last_words.file() as file:
+        file.write("a" * 493 + "plain-words-9\n")
+    assert "plain" not in last_words.told()
 
 
 def test_a_server_gets_the_variables_it_is_given_and_none_of_ours(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
