@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from surehand.dialects.streams import Reply
+from surehand.dialects.wire import payload_of
 from surehand.messages import AIMessage, AIMessageChunk, Content, ToolCallChunk
 from surehand.shapes import mapping_of
 
@@ -60,21 +61,22 @@ class MessageStream:
         """Number that the server gave to a block -> its place."""
         self._is_stopped = False
 
-    def feed(self, event: Mapping[str, Any]) -> AIMessageChunk | None:
-        """Take in one event; what it adds to the message, or None if that is nothing."""
-        kind = event.get("type")
+    def feed(self, event: object) -> AIMessageChunk | None:
+        """Take in one event, JSON or the SDK's object; what it adds to the message, or None if that is nothing."""
+        fields = payload_of(event)
+        kind = fields.get("type")
         if kind == "message_start":
             is_restart = self._begin()
-            chunk = self._about(mapping_of(event.get("message")))
+            chunk = self._about(mapping_of(fields.get("message")))
             return (chunk or AIMessageChunk()).replace(is_restart=True) if is_restart else chunk
         if kind == "message_delta":
-            return self._about({**mapping_of(event.get("delta")), "usage": event.get("usage")})
+            return self._about({**mapping_of(fields.get("delta")), "usage": fields.get("usage")})
         if kind == "error":  # inside a stream that began with HTTP 200: it ends here, without a stop reason
-            return self._reply.add(metadata={"error": event.get("error")}, whole_content=self._unsaid())
+            return self._reply.add(metadata={"error": fields.get("error")}, whole_content=self._unsaid())
         if kind == "message_stop":
             self._is_stopped = True
             return self._reply.add(whole_content=self._unsaid())
-        return self._feed_block(kind, event)
+        return self._feed_block(kind, fields)
 
     def finish(self) -> AIMessage:
         """The message as far as it came."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from surehand.dialects.streams import FREE_TEXT_END, FREE_TEXT_START, Reply, free_text
+from surehand.dialects.wire import payload_of
 from surehand.messages import AIMessage, AIMessageChunk, ToolCallChunk, new_call_id, text_of
 from surehand.shapes import items_of, mapping_of
 
@@ -51,16 +52,16 @@ class ChatStream:
         self._made_ids: dict[object, str] = {}
         self._customs = _Customs()
 
-    def feed(self, chunk: Mapping[str, Any]) -> AIMessageChunk | None:
-        """Take in one chunk; what it adds to the reply, or None if that is nothing."""
-        reply = self._reply
-        metadata = {key: value for key, value in about_reply(chunk).items() if value and key not in reply.metadata}
-        if chunk.get("error") or chunk.get("object") == "error":  # inside a stream that began with HTTP 200
-            metadata["error"] = chunk.get("error") or chunk.get("message")
-        usage = usage_of(chunk.get("usage"))
+    def feed(self, chunk: object) -> AIMessageChunk | None:
+        """Take in one chunk, JSON or an SDK's object; what it adds to the reply, or None if that is nothing."""
+        reply, fields = self._reply, payload_of(chunk)
+        metadata = {key: value for key, value in about_reply(fields).items() if value and key not in reply.metadata}
+        if fields.get("error") or fields.get("object") == "error":  # inside a stream that began with HTTP 200
+            metadata["error"] = fields.get("error") or fields.get("message")
+        usage = usage_of(fields.get("usage"))
         text, extras, pieces = "", dict[str, str | list[Any]](), list[ToolCallChunk]()
         signed: list[dict[str, Any]] = []
-        for entry in map(mapping_of, items_of(chunk.get("choices"))):
+        for entry in map(mapping_of, items_of(fields.get("choices"))):
             if entry.get("index", 0) != self._choice:  # some servers leave the number out, and have one choice
                 continue
             if entry.get("finish_reason"):
@@ -134,7 +135,7 @@ def _piece(entry: Mapping[str, Any]) -> ToolCallChunk:
     index, call_id, name = entry.get("index"), entry.get("id"), fields.get("name")
     args: object = fields.get("arguments", fields.get("input"))
     return {
-        "id": call_id if isinstance(call_id, str) else None,
+        "id": call_id if isinstance(call_id, str) and call_id != "null" else None,  # as Mistral says that there is none
         "name": name if isinstance(name, str) else None,
         "args": args if isinstance(args, str) or args is None else json.dumps(args, default=str),
         "index": index if isinstance(index, int) else None,

@@ -6,11 +6,20 @@ from typing import Any
 
 import pytest
 from anthropic.types import Message as AnthropicReply
+from anthropic.types import (
+    RawContentBlockDeltaEvent,
+    RawContentBlockStartEvent,
+    RawContentBlockStopEvent,
+    RawMessageDeltaEvent,
+    RawMessageStartEvent,
+    RawMessageStopEvent,
+)
 from cohere import V2ChatResponse
 from ollama import ChatResponse
-from openai.types.chat import ChatCompletion
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
 from surehand import ToolNode, run_tool_calls, tool
+from surehand.dialects import anthropic_messages, openai_chat
 
 ARGUMENTS = '{"a": 1, "b": 2}'
 
@@ -63,3 +72,51 @@ def test_a_call_that_an_sdk_read_without_an_id_is_run() -> None:
     [answer] = run_tool_calls(from_ollama(), [add])
 
     assert answer["content"] == "3"
+
+
+def openai_chunk(**delta: Any) -> ChatCompletionChunk:
+    choice = {"index": 0, "delta": delta, "finish_reason": None if delta else "tool_calls"}
+    return ChatCompletionChunk.model_validate(
+        {"id": "r", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice]}
+    )
+
+
+def test_a_stream_takes_the_chunks_that_openais_sdk_makes() -> None:
+    begun = {"index": 0, "id": "c1", "type": "function", "function": {"name": "add", "arguments": ""}}
+    pieces = [{"index": 0, "function": {"arguments": piece}} for piece in (ARGUMENTS[:5], ARGUMENTS[5:])]
+    stream = openai_chat.ChatStream()
+    for chunk in (*(openai_chunk(tool_calls=[piece]) for piece in (begun, *pieces)), openai_chunk()):
+        stream.feed(chunk)
+
+    reply = stream.finish()
+    assert (reply.tool_calls[0]["args"], reply.finish_reason) == ({"a": 1, "b": 2}, "tool_calls")
+    assert [answer.text for answer in run_tool_calls(reply, [add])] == ["3"]
+
+
+def test_a_stream_takes_the_events_that_anthropics_sdk_makes() -> None:
+    head = {"id": "r", "type": "message", "role": "assistant", "model": "m", "content": []}
+    call = {"type": "tool_use", "id": "c1", "name": "add", "input": {}}
+    stream = anthropic_messages.MessageStream()
+    for event in (
+        RawMessageStartEvent.model_validate(
+            {"type": "message_start", "message": {**head, "usage": {"input_tokens": 1, "output_tokens": 0}}}
+        ),
+        RawContentBlockStartEvent.model_validate({"type": "content_block_start", "index": 0, "content_block": call}),
+        RawContentBlockDeltaEvent.model_validate(
+            {
+                "type": "content_block_delta",
+                "index": 0,
+                "delta": {"type": "input_json_delta", "partial_json": ARGUMENTS},
+            }
+        ),
+        RawContentBlockStopEvent.model_validate({"type": "content_block_stop", "index": 0}),
+        RawMessageDeltaEvent.model_validate(
+            {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 1}}
+        ),
+        RawMessageStopEvent.model_validate({"type": "message_stop"}),
+    ):
+        stream.feed(event)
+
+    reply = stream.finish()
+    assert (reply.tool_calls[0]["args"], reply.finish_reason) == ({"a": 1, "b": 2}, "tool_calls")
+    assert [answer.text for answer in run_tool_calls(reply, [add])] == ["3"]
