@@ -9,6 +9,7 @@ from typing import Any
 from surehand.dialects import Dialect, dialect_of
 from surehand.errors import InputError
 from surehand.messages import Message, ToolMessage, convert_to_messages
+from surehand.messages.provider_items import dialect_of_item
 from surehand.shapes import is_array, is_object
 
 __all__ = ["Conversation", "messages_in"]
@@ -39,7 +40,10 @@ class Conversation:
 
     def messages(self) -> list[Message]:
         """All of them, as Surehand's own; read together, as one message of a provider's may hold several answers."""
-        return self.dialect.read_messages(self.given) if self.dialect else convert_to_messages(self.given)
+        dialect = self.dialect
+        if dialect is None or any(dialect_of_item(item) not in (None, dialect.NAME) for item in self.given):
+            return convert_to_messages(self.given)  # each stretch by its own dialect: the provider has changed
+        return dialect.read_messages(self.given)
 
     def last(self) -> Message | None:
         """The last one, without a look at the others; None where there is none."""

@@ -59,3 +59,19 @@ def test_answers_speak_the_dialect_of_the_reply() -> None:
 def test_what_holds_no_list_of_messages_is_refused_with_the_key(state: object) -> None:
     with pytest.raises(InputError, match="messages"):
         Conversation.of(state, "messages")
+
+
+def test_whole_replies_of_several_providers_are_read_each_by_its_own_rules() -> None:
+    completion = {"choices": [{"index": 0, "finish_reason": "tool_calls", "message": OPENAI}]}
+    reply = {**ANTHROPIC, "type": "message", "stop_reason": "tool_use"}
+    given = [
+        {"role": "user", "content": "go"},
+        completion,
+        {"role": "tool", "tool_call_id": "c", "content": "4"},
+        reply,
+    ]
+
+    conversation = Conversation.of(given, "messages")
+
+    assert [message.type for message in conversation.messages()] == ["human", "ai", "tool", "ai"]
+    assert "tool_result" in str(conversation.update([ANSWER]))
