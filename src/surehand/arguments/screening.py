@@ -8,7 +8,7 @@ is an object or array is copied, so that no tool can change the message its argu
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
@@ -33,11 +33,16 @@ class Screen:
     Args:
         schema: The schema they will be validated against.
         is_strict: Whether no name is guessed.
+        refused: The places that an exact validator has refused, for it alone knows which nulls are wrong; none yet
+            keeps every null. Other validators are not asked.
     """
 
-    def __init__(self, schema: ArgumentSchema, *, is_strict: bool = False) -> None:
+    def __init__(self, schema: ArgumentSchema, *, is_strict: bool = False, refused: Collection[_Place] = ()) -> None:
         self.schema = schema
         self.is_strict = is_strict
+        self.refused = refused
+        self.has_doubtful_null = False
+        """Whether a null was kept that can only mean 'not given' if the validator refuses it."""
         self.notes: list[str] = []
         """What is changed here, in order."""
         self.later_notes: list[str] = []
@@ -50,7 +55,7 @@ class Screen:
         found: dict[str, Any] = {}
         for name, value in given.items():
             direction = self.schema.directions.get(name, self.schema.other_direction)
-            if _means_nothing(name, value, direction, self.schema.required):
+            if self._means_nothing((name,), value, direction, self.schema.required):
                 self.notes.append(f"left out the null at {json_path((name,))}, which is optional")
             else:
                 found[name] = self._value(value, direction, (name,))
@@ -78,7 +83,7 @@ class Screen:
         for key, item in value.items():
             name = names.get(key, key)
             child = node.child(name)
-            if _means_nothing(name, item, child, node.required):
+            if self._means_nothing((*place, name), item, child, node.required):
                 self.notes.append(f"left out the null at {json_path((*place, key))}, which is optional")
             else:
                 found[name] = self._value(item, child, (*place, key))
@@ -94,7 +99,7 @@ class Screen:
             path = json_path((*place, key))
             if key in guessed:
                 self.notes.append(f"read the key {path} as {guessed[key]!r}")
-            elif node.extras is None and not self.schema.keeps_unknown_keys:
+            elif node.extras is None and not self.schema.is_exact:
                 self.later_notes.append(f"dropped the unknown key {path}")
         return {**known, **guessed}
 
@@ -111,15 +116,27 @@ class Screen:
                 text = f"is another name of {earlier}, and both were given with different values"
                 self.problems.append(Problem(place=(*place, key), text=text, rule="given_twice"))
 
+    def _means_nothing(self, place: _Place, value: Any, direction: Direction | None, required: frozenset[str]) -> bool:
+        """Whether a null can only stand for 'not given'."""
+        if value is not None or direction is None or direction.is_nullable or place[-1] in required:
+            return False
+        if not self.schema.is_exact:
+            return True
+        is_refused = any(place[:end] in self.refused for end in range(len(place) + 1))
+        self.has_doubtful_null |= not is_refused
+        return is_refused
+
     def _scalar(self, value: Any, direction: Direction, place: _Place) -> Any:
+        types = direction.types
+        if isinstance(value, float) and "integer" in types and "number" not in types:
+            return self._integer(value, direction, place)
+        if self.schema.is_exact:
+            return value  # what is wrong with it the validator says, and it alone knows the form that was meant
         if isinstance(value, str):
             self._text(value, direction, place)
             return value
         if not isinstance(value, int | float):
             return value
-        types = direction.types
-        if isinstance(value, float) and "integer" in types and "number" not in types:
-            return self._integer(value, direction, place)
         if isinstance(value, bool):
             is_wrong = "boolean" not in types and bool(types & _NUMERIC)
         else:
@@ -165,11 +182,6 @@ class Screen:
                 received=got,
             )
         )
-
-
-def _means_nothing(name: str, value: Any, direction: Direction | None, required: frozenset[str]) -> bool:
-    """Whether a null can only stand for 'not given'."""
-    return value is None and direction is not None and not direction.is_nullable and name not in required
 
 
 def _number_of(text: str) -> float | None:

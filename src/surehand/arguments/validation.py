@@ -84,6 +84,18 @@ def _needs_no_look(schema: ArgumentSchema, arguments: Mapping[str, Any]) -> bool
     return True
 
 
+class _Tried(NamedTuple):
+    """Arguments that were looked at and validated."""
+
+    arguments: dict[str, Any]
+    values: dict[str, Any]
+    """Empty where there is a mismatch."""
+    mismatch: SchemaMismatch | None
+    problems: list[Problem]
+    notes: list[str]
+    later_notes: list[str]
+
+
 class _Attempt:
     """The long way, for arguments that are not plainly right."""
 
@@ -95,17 +107,40 @@ class _Attempt:
 
     def run(self, given: Mapping[str, Any]) -> ValidArguments:
         named = name_arguments(self.schema, given, injected=self.injected, is_strict=self.is_strict)
-        screen = Screen(self.schema, is_strict=self.is_strict)
-        arguments = screen.arguments(named.arguments)
-        problems = [*named.problems, *screen.problems]
-        notes = [*named.notes, *screen.notes]
-        try:
-            values = self.schema.validate(arguments)
-        except SchemaMismatch as mismatch:
-            return self._coerce(arguments, mismatch, problems=problems, notes=notes, named=named)
+        tried = self._try(named.arguments)
+        problems = [*named.problems, *tried.problems]
+        notes = [*named.notes, *tried.notes]
+        if tried.mismatch is not None:
+            return self._coerce(tried.arguments, tried.mismatch, problems=problems, notes=notes, named=named)
         if problems:
             raise self._error(problems, named)
-        return ValidArguments(values=values, repairs=(*notes, *screen.later_notes), wire=arguments)
+        return ValidArguments(values=tried.values, repairs=(*notes, *tried.later_notes), wire=tried.arguments)
+
+    def _try(self, given: Mapping[str, Any]) -> _Tried:
+        """The arguments looked at and validated; an exact validator is asked first which nulls are wrong."""
+        screen = Screen(self.schema, is_strict=self.is_strict)
+        tried = self._validated(screen, given)
+        if tried.mismatch is None or not screen.has_doubtful_null:
+            return tried
+        refused = {problem.place for problem in tried.mismatch.describe()}
+        return self._validated(Screen(self.schema, is_strict=self.is_strict, refused=refused), given)
+
+    def _validated(self, screen: Screen, given: Mapping[str, Any]) -> _Tried:
+        arguments = screen.arguments(given)
+        values: dict[str, Any] = {}
+        mismatch = None
+        try:
+            values = self.schema.validate(arguments)
+        except SchemaMismatch as found:
+            mismatch = found
+        return _Tried(
+            arguments=arguments,
+            values=values,
+            mismatch=mismatch,
+            problems=screen.problems,
+            notes=screen.notes,
+            later_notes=screen.later_notes,
+        )
 
     def _coerce(
         self,
@@ -123,18 +158,17 @@ class _Attempt:
             if coerced is None:
                 break
             # what was text may be an object now, whose keys nobody has looked at yet
-            again = Screen(self.schema, is_strict=self.is_strict)
-            current = again.arguments(coerced)
+            again = self._try(coerced)
+            current = again.arguments
             problems = [*problems, *_unsaid(again.problems, problems)]
             notes = [*notes, *again.notes]
-            try:
-                values = self.schema.validate(current)
-            except SchemaMismatch as following:
-                mismatch = following
+            if again.mismatch is not None:
+                mismatch = again.mismatch
                 continue
             if problems:
                 raise self._error(problems, named) from first.error
-            return ValidArguments(values=values, repairs=(*notes, *coercion.notes, *again.later_notes), wire=current)
+            repairs = (*notes, *coercion.notes, *again.later_notes)
+            return ValidArguments(values=again.values, repairs=repairs, wire=current)
         left = first.describe() if mismatch is first else unresolved(first.describe(), mismatch.describe())
         raise self._error([*problems, *_unsaid(left, problems)], named) from first.error
 

@@ -237,7 +237,8 @@ class _Reader:
     def _fill_branches(self, direction: Direction, schema: Mapping[str, Any]) -> None:
         """Alternatives of different types are a union; anything else only adds to the object it stands in."""
         for keyword in ("anyOf", "oneOf"):
-            found = [self.read(part) for part in _mappings(schema.get(keyword))]
+            forms = schema.get(keyword)
+            found = [self.read(part) for part in forms if part is not False] if is_array(forms) else []
             if not found:
                 continue
             if direction.types or direction.properties or not all(part.types for part in found):
@@ -328,4 +329,5 @@ def type_name(value: object) -> str:
     """The JSON type of a value."""
     if is_object(value):
         return "object"
-    return _NAMES_OF_TYPES.get(type(value), "array")
+    known = _NAMES_OF_TYPES.get(type(value))
+    return known or next((name for kind, name in _NAMES_OF_TYPES.items() if isinstance(value, kind)), "array")

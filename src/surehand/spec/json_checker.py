@@ -110,7 +110,7 @@ class Checker:
         """
         if self._has_patterns:
             new_budget()
-        visits = self._bounds.visits_at(depth)
+        visits = self._bounds.visits_at(depth + 1)  # what stands in the deepest of them is asked about as well
         work = _TOO_MUCH if visits is None else visits * count
         found = self._collected(self._validator, value) if work <= _QUICK else self._narrowed(value)
         return found or (self._collected(self._validator, value) if _QUICK < work < _TOO_MUCH else [])
@@ -276,7 +276,7 @@ def _is_datetime(text: str) -> bool:
         datetime.fromisoformat(text)
     except ValueError:
         return False
-    return len(text) > len("2024-05-31")
+    return len(text) > len("2024-05-31") and not text.isdecimal()
 
 
 def _check_references(root: Mapping[str, Any], references: References, *, tool: str) -> None:

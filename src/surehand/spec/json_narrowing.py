@@ -79,7 +79,7 @@ class _Narrowing:
             found["allOf"] = wholes
         if is_object(value):
             found.update(self._properties(schema, value, depth))
-        elif is_array(value):
+        elif is_array(value) and value:  # no list of schemas may be empty
             parts = zip(_parts_of_items(schema, value), value, strict=True)
             found["prefixItems"] = [self._inside(part, item, depth) for part, item in parts]
         return found

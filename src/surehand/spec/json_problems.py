@@ -61,7 +61,7 @@ class Words:
     def problems(self, errors: Iterable[Any]) -> list[Problem]:
         """Every error, in the order of the schema; each missing or unknown key is a problem of its own."""
         found: dict[tuple[_Place, str], Problem] = {}
-        for error in errors:
+        for error in _telling(list(errors)):
             for problem in self._problems(error):
                 found.setdefault((problem.place, problem.text), problem)
         return list(found.values())
@@ -130,9 +130,9 @@ class Words:
         """The keys or indices; the validator names items by their value, and those come last."""
         if error.kind.name == "unevaluatedProperties":
             return list(error.kind.value)
-        texts = set(error.kind.value)
+        texts = {_as_text(json.loads(text)) for text in error.kind.value}
         items = items_of(value_at(self.arguments, place))
-        found = [index for index, item in enumerate(items) if _as_text(item) in texts]
+        found = [index for index, item in enumerate(items) if _as_text(item) in texts] or range(len(items))
         return list(found[-len(error.kind.value) :])
 
     def _errors_of_rest(self, error: Any, place: _Place) -> list[Any] | None:
@@ -202,7 +202,7 @@ class Words:
         """No form is of the value's kind, or none has its tag."""
         kinds: set[str] = set()
         tags: dict[_Place, list[Any]] = {}
-        for error in (error for form in forms for error in form):
+        for error in (error for form in forms for error in _telling(form)):
             below = tuple(error.instance_path)[len(place) :]
             choices = choices_of(error)
             if error.kind.name == "type" and not below:
@@ -232,7 +232,18 @@ class _Moved:
 
 
 def _as_text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(value, sort_keys=True)
+
+
+def _telling(errors: list[Any]) -> list[Any]:
+    """The errors without those about a type where the same schema lists the allowed values, which say it better."""
+    listing = {_schema_of(error) for error in errors if choices_of(error)}
+    return [error for error in errors if error.kind.name != "type" or _schema_of(error) not in listing]
+
+
+def _schema_of(error: Any) -> tuple[_Place, _Place]:
+    """The value and the schema that an error is about."""
+    return tuple(error.instance_path), tuple(error.schema_path)[:-1]
 
 
 def choices_of(error: Any) -> list[Any]:

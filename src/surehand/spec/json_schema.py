@@ -41,7 +41,7 @@ class JsonSchema(ArgumentSchema):
             or it makes more work than a call can wait for.
     """
 
-    keeps_unknown_keys = True
+    is_exact = True
 
     def __init__(self, schema: Mapping[str, Any], *, tool: str, hidden: frozenset[str] = frozenset()) -> None:
         own = without(_copied(schema, tool=tool), hidden)
@@ -59,6 +59,8 @@ class JsonSchema(ArgumentSchema):
             foreign.look(value, (name,))
         if foreign.problems:
             raise SchemaMismatch(error=_mismatch(foreign.problems), describe=lambda: foreign.problems)
+        if foreign.has_kinds_of_their_own:
+            values = _plain(values)
         if self._checker.accepts(values):
             return self._defaults.filled(values)
         raise self._mismatch(values, foreign)
@@ -120,18 +122,23 @@ class _Foreign:
         self.count = 1
         """How many values were seen."""
         self.problems: list[Problem] = []
+        self.has_kinds_of_their_own = False
+        """Whether texts or numbers are of a subclass, such as an enum; the validator takes none."""
 
     def look(self, value: Any, place: _Place) -> None:
         """Look at a value and all that is in it."""
         if isinstance(value, str):
+            self.has_kinds_of_their_own |= type(value) is not str
             if not (value.isascii() or _is_text(value)):
                 self._refuse(place, "expected a string of valid characters", received(value))
         elif is_object(value) or isinstance(value, list | tuple):
             self._look_below(value, place)
         elif isinstance(value, float):
+            self.has_kinds_of_their_own |= type(value) is not float
             if not math.isfinite(value):
                 self._refuse(place, "expected a finite number", f"the number {value}")
         elif isinstance(value, int):
+            self.has_kinds_of_their_own |= type(value) is not int
             if value.bit_length() > _MAX_BITS:
                 self._refuse(place, "expected an integer of fewer digits", received(value))
         elif value is not None:
@@ -158,13 +165,28 @@ class _Foreign:
         """Look at the name of a value."""
         if not isinstance(key, str):
             self._refuse(place, "expected names that are text", received(key))
-        elif not (key.isascii() or _is_text(key)):
+            return
+        self.has_kinds_of_their_own |= type(key) is not str
+        if not (key.isascii() or _is_text(key)):
             self._refuse(place, "expected names of valid characters", received(key))
         elif self.longest_key is not None and len(key) > self.longest_key:
             self._refuse(place, f"expected names of at most {self.longest_key} characters", received(key))
 
     def _refuse(self, place: _Place, expected: str, got: str) -> None:
         self.problems.append(Problem(place=place, text=f"{expected}, got {got}", rule="wrong_type"))
+
+
+def _plain(value: Any) -> Any:
+    """The same value, of nothing but the types of JSON; a number of more digits than a float keeps is that float."""
+    if is_object(value):
+        return {str.__str__(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, float):
+        return float(value)
+    return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def _is_text(value: object) -> bool:

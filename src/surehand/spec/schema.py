@@ -88,8 +88,8 @@ class ArgumentSchema(ABC):
     """Name as ``validate`` takes it -> what may be done to a value to make it fit."""
     other_direction: Direction | None
     """What may be done to the value of any other argument; None where the schema says nothing about it."""
-    keeps_unknown_keys: bool = False
-    """Whether keys of nested objects that the schema does not know are handed on."""
+    is_exact: bool = False
+    """Whether ``validate`` hands values on as they are, and drops no key of a nested object."""
     is_input_shown: bool = True
     """Whether a complaint may show the value that was sent."""
 

@@ -80,16 +80,18 @@ def expectation(types: Iterable[str]) -> str:
 
 def listed(choices: Iterable[object]) -> str:
     """Allowed values as the model would write them, at most 20 of them."""
-    texts = [clipped(_literal(choice), _MAX_TEXT) for choice in choices]
-    hidden = len(texts) - _MAX_CHOICES
-    shown = ", ".join(texts[:_MAX_CHOICES])
+    known = list(choices)
+    hidden = len(known) - _MAX_CHOICES
+    shown = ", ".join(clipped(_literal(choice), _MAX_TEXT) for choice in known[:_MAX_CHOICES])
     return f"{shown} and {hidden} more" if hidden > 0 else shown
 
 
 def one_of(choices: Iterable[object]) -> str:
     """Allowed values as an expectation: ``one of 'a', 'b' or null``."""
-    texts = [clipped(_literal(choice), _MAX_TEXT) for choice in choices]
-    return f"one of {_a_list_of(texts, 'or') if len(texts) <= _MAX_CHOICES else listed(choices)}"
+    known = list(choices)
+    if len(known) > _MAX_CHOICES:
+        return f"one of {listed(known)}"
+    return f"one of {_a_list_of([clipped(_literal(choice), _MAX_TEXT) for choice in known], 'or')}"
 
 
 def _literal(value: object) -> str:

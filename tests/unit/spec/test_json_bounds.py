@@ -204,3 +204,21 @@ def test_a_value_that_fits_several_of_very_many_forms_is_told_so() -> None:
     assert complaints(made, {"x": [{"a": 1}] * 900})[0] == (
         "$.x[0]: fits more than one of the allowed forms, expected exactly one"
     )
+
+
+def test_an_empty_list_in_a_large_value_is_told_of() -> None:
+    part = {"type": "array", "items": {"type": "array", "minItems": 1}}
+    told = complaints({"type": "object", "properties": {"x": part}}, {"x": [[0]] * 2_000 + [[]]})
+    assert told == ["$.x[2000]: must have at least 1 item, got an array of 0 items"]
+
+
+def test_alternatives_that_double_about_one_text_are_not_all_gone_through() -> None:
+    definitions: Schema = {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(13)}
+    written = {
+        "type": "object",
+        "properties": {"x": {"$ref": "#/$defs/d0"}},
+        "$defs": {**definitions, "d13": {"type": "integer"}},
+    }
+    began = time.perf_counter()
+    assert complaints(written, {"x": "a"})
+    assert time.perf_counter() - began < 1

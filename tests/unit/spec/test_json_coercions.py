@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 import jsonschema
 import pytest
 
 from support.arguments import complaints, valid, values
+from surehand.grammar import ExactFloat
 
 Schema = dict[str, Any]
 
@@ -134,3 +136,67 @@ def test_nullable_of_openapi_is_a_type_like_any_other(part: Schema, given: Any, 
 
 def test_only_the_word_true_makes_a_value_nullable() -> None:
     assert complaints(schema({"x": {"type": "integer", "nullable": False}}, required=["x"]), {"x": None})
+
+
+FILTER = schema(
+    {"op": {"enum": ["equals", "above"]}},
+    required=["op"],
+    **{
+        "if": {"properties": {"op": {"const": "above"}}},
+        "then": {"properties": {"value": {"type": "integer"}}},
+        "else": {"properties": {"value": {"type": ["string", "boolean", "null"]}}},
+    },
+)
+
+
+@pytest.mark.parametrize("value", [None, True, "5"])
+def test_what_the_schema_takes_as_it_is_is_neither_changed_nor_refused(value: Any) -> None:
+    """Whatever its other alternatives would ask for."""
+    found = valid(schema({"x": FILTER}), {"x": {"op": "equals", "value": value}})
+    assert found.values == {"x": {"op": "equals", "value": value}}
+    assert not found.repairs
+
+
+def test_a_null_that_was_meant_is_kept_beside_one_that_means_nothing() -> None:
+    given = {"x": {"op": "equals", "value": None}, "n": None}
+    found = valid(schema({"x": FILTER, "n": {"type": "integer"}}), given)
+    assert found.values == {"x": {"op": "equals", "value": None}}
+    assert found.repairs == ("left out the null at $.n, which is optional",)
+
+
+def test_a_null_is_left_out_of_an_object_that_was_text() -> None:
+    part = schema({"n": {"type": "integer"}, "s": {"type": "string"}})
+    assert values(schema({"x": part}), {"x": '{"n": null, "s": "a"}'}) == {"x": {"s": "a"}}
+
+
+def test_an_alternative_that_takes_anything_leaves_text_alone() -> None:
+    found = valid(schema({"x": schema({"a": {"oneOf": [True, {"type": "integer"}]}})}), {"x": {"a": "5"}})
+    assert (found.values, found.repairs) == ({"x": {"a": "5"}}, ())
+
+
+class Word(str):
+    __slots__ = ()
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+
+
+@pytest.mark.parametrize(
+    ("part", "given", "wanted"),
+    [
+        ({"type": "number"}, ExactFloat("3.14159265358979323846"), 3.141592653589793),
+        ({"type": "number"}, "3.14159265358979323846", 3.141592653589793),
+        ({"type": "array", "items": {"type": "number"}}, [ExactFloat("1e-400")], [0.0]),
+        ({"type": "string"}, Word("a"), "a"),
+        ({"type": "integer"}, Level.LOW, 1),
+        ({"type": "object", "required": ["a"]}, {Word("a"): 1}, {"a": 1}),
+    ],
+)
+def test_numbers_and_texts_of_their_own_kinds_are_checked_like_any(part: Schema, given: Any, wanted: Any) -> None:
+    assert values(schema({"x": part}), {"x": given}) == {"x": wanted}
+
+
+def test_a_number_of_many_digits_is_told_of_as_a_number() -> None:
+    refused = complaints(schema({"x": {"type": "string"}}), {"x": ExactFloat("3.14159265358979323846")})
+    assert refused == ["$.x: expected a string, got the number 3.141592653589793"]

@@ -36,6 +36,12 @@ TOLD: list[tuple[Schema, Any, list[str]]] = [
     (BY_KEYS, {"url": 3}, ["$.x.url: expected a string, got the number 3"]),
     ({"anyOf": [{"enum": ["a"]}, {"type": "null"}]}, "b", ["$.x: expected one of 'a', got the text 'b'"]),
     ({"anyOf": [{"const": "a"}, {"type": "integer"}]}, "b", ["$.x: expected an integer or 'a', got the text 'b'"]),
+    ({"type": "string", "enum": ["a", "b"]}, {}, ["$.x: expected one of 'a', 'b', got an empty object"]),
+    (
+        {"anyOf": [{"type": "string", "enum": ["a"]}, {"type": "null"}]},
+        1,
+        ["$.x: expected null or 'a', got the number 1"],
+    ),
     ({"oneOf": [{"const": "a"}, {"const": "b"}]}, "c", ["$.x: expected one of 'a', 'b', got the text 'c'"]),
     ({"anyOf": [{"minLength": 3}, {"pattern": "^a"}]}, "b", ["$.x: fits none of the allowed forms: "]),
     ({"propertyNames": {"enum": ["a"]}}, {"b": 1}, ["$.x.b: has a name that is not one of 'a'"]),
@@ -132,3 +138,9 @@ def test_secrets_stay_hidden_wherever_they_are_declared() -> None:
 
     assert len(told.complaints) == 3
     assert "hunter2" not in told.for_model()
+
+
+@pytest.mark.parametrize("item", ["é", {"b": "é", "a": 1}, 1e20, [-0.0]])
+def test_items_that_nothing_speaks_of_are_found_whatever_they_are(item: Any) -> None:
+    told = complaints(schema({"x": {"prefixItems": [{}], "unevaluatedItems": False}}), {"x": [0, item]})
+    assert [text.split(",")[0] for text in told] == ["$.x[1]: is not allowed here"]

@@ -51,7 +51,7 @@ class CheckedSchema(ArgumentSchema):
         self.extras = inner.extras
         self.directions = inner.directions
         self.other_direction = inner.other_direction
-        self.keeps_unknown_keys = inner.keeps_unknown_keys
+        self.is_exact = inner.is_exact
         self.is_input_shown = inner.is_input_shown
 
     @override
