@@ -253,12 +253,14 @@ class OllamaStream:
     """Puts the parts of a streamed reply together.
 
     Feed every part, as JSON or as the client's object; ``finish`` gives the whole reply, as often as it is asked. A
-    reply that broke off has no ``finish_reason``. Its calls are whole: they come so.
+    reply that broke off has no ``finish_reason``. Its calls are whole: they come so. What servers that imitate Ollama
+    tell once more at the end is told once.
     """
 
     def __init__(self) -> None:
         self._reply = Reply()
-        self._count = 0
+        self._told: list[Mapping[str, Any]] = []
+        """The calls that came."""
 
     def feed(self, part: object) -> AIMessageChunk | None:
         """Take in one part; what it adds to the reply, or None if that is nothing."""
@@ -271,7 +273,7 @@ class OllamaStream:
         return self._reply.add(
             text=text if isinstance(text, str) else "",
             extras={"thinking": thoughts} if isinstance(thoughts, str) and thoughts else None,
-            pieces=[self._piece(mapping_of(entry)) for entry in items_of(message.get("tool_calls"))],
+            pieces=[self._piece(entry) for entry in self._new_calls(fields, message)],
             metadata=metadata,
             usage=usage_of(fields),
         )
@@ -280,15 +282,27 @@ class OllamaStream:
         """The reply as far as it came."""
         return self._reply.message()
 
+    def _new_calls(self, part: Mapping[str, Any], message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        """The calls in a part, those left out that its end repeats."""
+        entries = [mapping_of(entry) for entry in items_of(message.get("tool_calls"))]
+        known = self._told.copy() if part.get("done") is True else []
+        new: list[Mapping[str, Any]] = []
+        for entry in entries:
+            if entry in known:
+                known.remove(entry)
+            else:
+                new.append(entry)
+        return new
+
     def _piece(self, entry: Mapping[str, Any]) -> ToolCallChunk:
         """A whole call. It is numbered here: what came without an id would count as the same call sent again."""
         fields = mapping_of(entry.get("function"))
         name, args, call_id = fields.get("name"), fields.get("arguments"), entry.get("id")
-        self._count += 1
+        self._told.append(entry)
         return {
             "id": call_id if isinstance(call_id, str) and call_id else new_call_id(),
             "name": name if isinstance(name, str) else None,
             "args": args if isinstance(args, str) else json.dumps({} if args is None else args, default=str),
-            "index": self._count - 1,
+            "index": len(self._told) - 1,
             "type": "tool_call_chunk",
         }

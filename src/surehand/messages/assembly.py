@@ -8,7 +8,8 @@ One rule set reads all of them; joining text blindly, as clients do, makes ``{"a
 A piece belongs, in this order, to
 
 1. the call of its id, unless both are numbered and the numbers differ (two calls, one id);
-2. the call of its number, unless that call has another id (a new id on a used number is a new call);
+2. the call of its number, unless that call has another id (a new id on a used number is a new call, if it has a name
+   or the other call is complete: some servers make up an id for every piece);
 3. without a number: the newest call, unless the piece names another tool.
 
 Where no id decides, a piece that starts an object after a complete one is a new call, and one that repeats the complete
@@ -155,7 +156,9 @@ class CallAssembler:
         if index is None:
             return self._newest(piece)
         newest = next((call for call in reversed(self._calls) if call.index == index), None)
-        return newest if newest is not None and (call_id is None or newest.id is None) else None
+        if newest is None or call_id is None or newest.id is None:
+            return newest
+        return None if piece["name"] or newest.is_complete() else newest
 
     def _newest(self, piece: ToolCallChunk) -> _Open | None:
         if not self._calls:

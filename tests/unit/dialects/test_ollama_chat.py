@@ -224,6 +224,15 @@ def test_calls_of_one_number_are_several() -> None:
     assert [one["id"] for one in fed(part(tool_calls=numbered), part(done=True))[0].tool_calls] == ["a", "b"]
 
 
+def test_what_the_end_tells_once_more_is_one_call() -> None:
+    stream = ollama_chat.OllamaStream()
+    stream.feed(part(tool_calls=[call("f", x=1)]))
+    stream.feed(part(tool_calls=[call("f", x=1)]))
+    stream.feed(part(done=True, tool_calls=[call("f", x=1), call("f", x=1), call("g")]))
+
+    assert [one["name"] for one in stream.finish().tool_calls] == ["f", "f", "g"]
+
+
 def test_stream_that_fails_has_no_reason() -> None:
     message = fed(part(content="x"), {"error": "out of memory"})[0]
 

@@ -410,6 +410,15 @@ def test_call_without_arguments_is_valid_in_a_stream_that_ended() -> None:
     assert stream.finish().invalid_tool_calls == []
 
 
+def test_id_may_be_said_to_be_null_by_its_name() -> None:
+    stream = openai_chat.ChatStream()
+    for entry in (call("f", ""), call("", '{"a": ', id="null"), call("", "1}", id="null")):
+        stream.feed(delta({"index": 0, **entry}))
+    stream.feed(delta(finish="tool_calls"))
+
+    assert [(each["id"], each["args"]) for each in stream.finish().tool_calls] == [("c", {"a": 1})]
+
+
 def test_legacy_function_call_streams() -> None:
     stream = openai_chat.ChatStream()
     for fields in [{"name": "f", "arguments": ""}, {"arguments": '{"a"'}, {"arguments": ": 1}"}]:

@@ -54,6 +54,20 @@ def test_new_id_on_a_used_number_is_a_new_call() -> None:
     assert calls == [("a", "f", "{}"), ("b", "g", "{}")]
 
 
+def test_nameless_pieces_of_one_number_are_one_call_whatever_their_ids() -> None:
+    calls = assembled(
+        piece("", name="f", id="a", index=0), piece('{"x"', id="b", index=0), piece(": 1}", id="c", index=0)
+    )
+
+    assert calls == [("a", "f", '{"x": 1}')]
+
+
+def test_nameless_piece_with_an_id_of_its_own_adds_nothing_to_a_complete_call() -> None:
+    calls = assembled(piece("{}", name="f", id="a", index=0), piece('{"x": 1}', id="b", index=0))
+
+    assert calls == [("a", "f", "{}"), ("b", "", '{"x": 1}')]
+
+
 def test_number_of_a_used_id_on_another_number_is_a_new_call() -> None:
     calls = assembled(piece('{"x": 1}', name="f", id="a", index=0), piece('{"x": 2}', name="f", id="a", index=1))
 
