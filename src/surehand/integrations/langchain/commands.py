@@ -141,9 +141,26 @@ def received(value: Any, *, call_id: str, name: str, key: str, form: Form) -> An
         answers = [value]  # a lone message answers its call, whatever id was written there
     elif is_array(value) and len(answers) > 1:
         raise ValueError(_too_many(name, len(answers), call_id))
-    own = [cast("ToolMessage", read_messages([answer])[0]) for answer in answers[:1]]
+    own = [_own_message(answer) for answer in answers[:1]]
     update: Any = {key: own} if form != "list" else own
     return GraphCommand(update=update if own else None, items=tuple(items))
+
+
+def _own_message(answer: ForeignAnswer) -> ToolMessage:
+    """An answer as ours; a text is the rule, and needs no reader that knows all that a message may hold."""
+    content: Any = answer.content
+    is_text = type(answer) is ForeignAnswer and isinstance(content, str) and answer.tool_call_id
+    if not is_text or answer.response_metadata:
+        return cast("ToolMessage", read_messages([answer])[0])
+    return ToolMessage(
+        content,
+        tool_call_id=answer.tool_call_id,
+        status=answer.status,
+        artifact=answer.artifact,
+        name=answer.name,
+        id=answer.id,
+        additional_kwargs=dict(answer.additional_kwargs),
+    )
 
 
 def _items_of(value: Any, name: str) -> list[Any]:
@@ -252,6 +269,8 @@ def amended_answer(original: ForeignAnswer | None, answer: ToolMessage, *, call_
         is_plain: Whether the outcome is left out of the metadata.
     """
     written: ForeignAnswer = write_message(answer.replace(outcome=None) if is_plain else answer)
+    if original is None and written.tool_call_id == call_id:
+        return written
     changes: dict[str, Any] = {"tool_call_id": call_id}
     if original is not None:
         changes |= {

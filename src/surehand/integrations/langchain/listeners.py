@@ -9,13 +9,13 @@ have nobody who listens, and setting up the callbacks for nobody is the dearest 
 
 from __future__ import annotations
 
-from typing import Any, Final
+from copy import copy
+from typing import Any, Final, cast
 from uuid import UUID, uuid4
 
 from langchain_core.callbacks import AsyncCallbackManager, BaseCallbackManager, CallbackManager
 from langchain_core.globals import get_debug
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import patch_config
 from langchain_core.tools import BaseTool
 from langchain_core.tracers import context as tracers
 from langchain_core.utils.env import env_var_is_set
@@ -26,6 +26,8 @@ __all__ = ["is_heard", "quiet_config"]
 
 _OLD_TRACING: Final = ("LANGCHAIN_TRACING", "LANGCHAIN_HANDLER")
 """Switches that LangChain refuses; it is to say so itself."""
+_COPIED: Final = ("tags", "metadata", "configurable")
+"""Parts of a configuration that its owner may change."""
 _HOOKS: Final[list[tuple[Any, bool, Any, str | None]] | None] = getattr(tracers, "_configure_hooks", None)
 """Handlers that are registered for all runs; None where this LangChain keeps them elsewhere, so that none are known."""
 
@@ -62,8 +64,12 @@ def quiet_config(config: RunnableConfig, *, run_id: UUID | None, is_async: bool)
         child.add_tags(around.inheritable_tags)
         child.add_metadata(around.inheritable_metadata)
     child.add_tags(config.get("tags") or [])
-    child.add_metadata(config.get("metadata") or {})
-    return patch_config(config, callbacks=child)
+    if metadata := config.get("metadata"):
+        child.add_metadata(metadata)
+    inner: Any = {**config, "callbacks": child}
+    inner.pop("run_name", None)  # it is this run's alone
+    inner.update({name: copy(config.get(name)) for name in _COPIED if name in config})
+    return cast("RunnableConfig", inner)
 
 
 def _has_handlers(callbacks: Any) -> bool:

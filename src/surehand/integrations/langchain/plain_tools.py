@@ -15,16 +15,16 @@ compare the two ways.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from contextvars import copy_context
+from collections.abc import Callable, Coroutine, Generator, Mapping
+from contextvars import Context, copy_context
 from dataclasses import dataclass
 from importlib.metadata import version
+from operator import attrgetter
 from types import FunctionType
 from typing import Any, Final, NamedTuple, cast
 
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
-from langchain_core.runnables.utils import coro_with_context
 from langchain_core.tools import BaseTool as ForeignTool
 from langchain_core.tools import InjectedToolCallId, StructuredTool, ToolException
 from langchain_core.tools import Tool as ForeignTextTool
@@ -60,8 +60,7 @@ _TAKEN: Final = frozenset({"self", "config", "run_manager", "callbacks"})
 """Names that LangChain's own methods take, so that no function gets an argument of them."""
 
 
-def _methods_of(kind: type) -> tuple[Any, ...]:
-    return tuple(getattr(kind, name, None) for name in _METHODS)
+_methods_of: Final = attrgetter(*_METHODS)
 
 
 def _is_tried() -> bool:
@@ -168,7 +167,7 @@ class PlainTool:
                 kwargs[self.coroutine_config] = config
             child = quiet_config(config, run_id=run_id, is_async=True)
             running = _inside_later(child, cast("Any", self.coroutine), args, kwargs)
-            return self._returned(await coro_with_context(running, copy_context()))
+            return self._returned(await _Within(running, copy_context()))
         except _HANDLED as error:
             return self._handled(error)
 
@@ -229,6 +228,29 @@ async def _inside_later(
 ) -> Any:
     var_child_runnable_config.set(child)
     return await function(*args, **kwargs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Within:
+    """Runs a coroutine in a context of its own, without the task that would do the same."""
+
+    running: Coroutine[Any, Any, Any]
+    context: Context
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        step, sent = self.running.send, cast("Any", None)
+        while True:
+            try:
+                waits_for = self.context.run(step, sent)
+            except StopIteration as end:
+                return end.value
+            try:
+                step, sent = self.running.send, (yield waits_for)
+            except GeneratorExit:
+                self.context.run(self.running.close)
+                raise
+            except BaseException as error:  # noqa: BLE001 - it is the coroutine's: a cancellation, as a rule
+                step, sent = self.running.throw, error
 
 
 def plain_tool(tool: ForeignTool) -> PlainTool | None:

@@ -19,6 +19,7 @@ import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Final, NoReturn, cast
 
 from langchain_core.runnables import RunnableConfig
@@ -39,16 +40,22 @@ _SUBGRAPHS: Final = 1_000
 """The most graphs that one call may run; each has a number of its own among those of the node, also after a resume."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Asker:
     """A call that may ask."""
 
-    key: str
-    """Tells it from the other calls of the node, in whichever process."""
-    known: int
+    call: Call
+    known: int = 0
     """How many of its questions are answered."""
     asked: int = 0
     """How many it has asked in this run."""
+
+    @cached_property
+    def key(self) -> str:
+        """Tells it from the other calls of the node, in whichever process; most calls never ask."""
+        call = self.call
+        parts = [str(call.position), call.id, call.name, digest_of(call.raw)]  # the list is this run of the node's own
+        return hashlib.sha256("\x1f".join(parts).encode(errors="surrogatepass")).hexdigest()[:32]
 
     def count(self) -> int:
         """The number of its next question, from 0."""
@@ -115,10 +122,10 @@ class NodeQuestions:
 
     def asker(self, call: Call) -> Asker:
         """The call, among those that ask."""
-        parts = [str(call.position), call.id, call.name, digest_of(call.raw)]  # the list is this run of the node's own
-        key = hashlib.sha256("\x1f".join(parts).encode(errors="surrogatepass")).hexdigest()[:32]
-        known = next(number for number in itertools.count() if f"{key}/{number}" not in self.answers)
-        return Asker(key, known)
+        asker = Asker(call)
+        if self.answers:
+            asker.known = next(n for n in itertools.count() if f"{asker.key}/{n}" not in self.answers)
+        return asker
 
     def config_for(self, asker: Asker, position: int) -> dict[str, Any]:
         """What stands in a call's configuration in the place of what the node's says about questions."""
