@@ -76,7 +76,13 @@ def test_the_package_imports_what_it_declares() -> None:
         "rich",
         "typer",
     }
-    carried = {"anyio", "typing_extensions", "httpx2", "click"}  # what pydantic, the SDKs and typer show in their own interfaces
+    carried = {
+        "anyio",
+        "click",
+        "httpx2",
+        "langsmith",
+        "typing_extensions",
+    }  # what pydantic, the SDKs and typer show in their own interfaces
 
     tops = {name.split(".")[0] for path in SOURCES for name in imports_of(path) if name}
 

@@ -32,6 +32,8 @@ _PATIENCE: Final = 2.0
 """How long a call waits for a server that is left alone, before it is told so."""
 _MAX_WORDS: Final = 2_000
 _NOT_RUN: Final = frozenset({INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR})
+_UNHEARD: Final = frozenset({401, 403, 405, 406, 413, 415, 429})
+"""HTTP statuses by which a request is turned away before anything is run for it."""
 _PASSING: Final = frozenset({429, 502, 503, 504})
 """HTTP statuses after which the same request may succeed."""
 
@@ -207,7 +209,8 @@ class Connection:
     def _refusal(self, error: MCPError, exchange: Exchange) -> ToolServerError:
         status = exchange.status
         # Of an answer over HTTP that it cannot read, the SDK makes an error with a code of those for bad requests.
-        is_safe = error.code == METHOD_NOT_FOUND or (error.code in _NOT_RUN and not exchange.is_taken)
+        is_turned_away = error.code == METHOD_NOT_FOUND or status in _UNHEARD
+        is_safe = is_turned_away or (error.code in _NOT_RUN and not exchange.is_taken)
         named = f"the error {error.code}" if status is None else f"the HTTP status {status}"
         return ToolServerError(
             server=self._settings.name,

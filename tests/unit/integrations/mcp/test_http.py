@@ -105,3 +105,15 @@ def test_errors_of_the_protocol_over_http(faults: FaultyHttp) -> None:
         assert refused.outcome.kind is FailureKind.INVALID_ARGUMENTS
         assert "answered with the error -32603: not today" in answer_of(node, "refuse", code=-32603).text
         assert len(answer_of(node, "huge", size=2_000_000).text) > 40_000
+
+
+@pytest.mark.parametrize("status", [401, 403, 413, 429])
+def test_a_call_that_was_turned_away_is_no_doubt(faults: FaultyHttp, status: int) -> None:
+    with McpServer.http(faults.url) as server:
+        node = ToolNode(server)
+        assert answer_of(node, "echo", text="hi").text == "hi"
+        faults.status = status
+        refused = answer_of(node, "echo", text="hi again")
+
+    assert f"answered with the HTTP status {status}" in refused.text
+    assert "Nothing was executed." in refused.text
