@@ -423,7 +423,7 @@ def test_legacy_function_call_streams() -> None:
     stream = openai_chat.ChatStream()
     for fields in [{"name": "f", "arguments": ""}, {"arguments": '{"a"'}, {"arguments": ": 1}"}]:
         stream.feed({"choices": [{"index": 0, "delta": {"function_call": fields}}]})
-    stream.feed({"choices": [{"index": 0, "delta": {}, "finish_reason": "function_call"}]})
+    stream.feed(delta(finish="function_call"))
 
     assert [(each["name"], each["args"]) for each in stream.finish().tool_calls] == [("f", {"a": 1})]
 
