@@ -95,6 +95,9 @@ class Screen:
         self._check_repeated(known, value, place)
         unknown = [key for key in value if key not in known]
         guessed = {} if self.is_strict else variants(unknown, node.names, known.values())
+        if self.schema.is_exact and node.extras is not None and node.extras is not False:
+            # other keys are data there, and a guess is due only where the object cannot be right without it
+            guessed = {key: name for key, name in guessed.items() if name in node.required}
         for key in unknown:
             path = json_path((*place, key))
             if key in guessed:

@@ -200,3 +200,13 @@ def test_numbers_and_texts_of_their_own_kinds_are_checked_like_any(part: Schema,
 def test_a_number_of_many_digits_is_told_of_as_a_number() -> None:
     refused = complaints(schema({"x": {"type": "string"}}), {"x": ExactFloat("3.14159265358979323846")})
     assert refused == ["$.x: expected a string, got the number 3.141592653589793"]
+
+
+@pytest.mark.parametrize(
+    "others", [{"additionalProperties": {"type": "string"}}, {"patternProperties": {"^[A-Z]": {}}}]
+)
+def test_a_key_of_an_object_that_takes_other_keys_is_taken_for_a_known_one_only_if_that_is_required(
+    others: Schema,
+) -> None:
+    part = schema({"tag": {"type": "string"}, "id": {"type": "string"}}, required=["id"], **others)
+    assert values(schema({"x": part}), {"x": {"Tag": "a", "ID": "b"}}) == {"x": {"Tag": "a", "id": "b"}}
