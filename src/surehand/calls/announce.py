@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import traceback
 from types import TracebackType
 from typing import Any, Final, TypeVar
 
@@ -105,8 +104,10 @@ def _class_and_place(error: BaseException) -> str:
     trace = _trace_of(leaves[0]) or _trace_of(error)
     if trace is None:
         return name
-    frame = traceback.extract_tb(trace, limit=-1)[0]
-    return f"{name} at {frame.filename}:{frame.lineno} in {frame.name}"
+    while trace.tb_next is not None:  # by hand: what the standard library extracts, it reads the source file for
+        trace = trace.tb_next
+    code = trace.tb_frame.f_code
+    return f"{name} at {code.co_filename}:{trace.tb_lineno} in {code.co_name}"
 
 
 def _class_of(error: BaseException) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import logging
 import re
 from functools import partial
@@ -101,6 +102,13 @@ def test_an_exception_that_hides_its_traceback_has_its_place(caplog: pytest.LogC
     error = _raised(type("Hiding", (Exception,), {"__traceback__": property(lambda _: 1 / 0)})())
     log_fault("something", error)
     assert re.fullmatch(r"something: Hiding at .*test_announce.py:\d+ in _raised", caplog.messages[0])
+
+
+def test_no_source_file_is_read_to_name_a_place(caplog: pytest.LogCaptureFixture) -> None:
+    linecache.clearcache()
+    log_fault("something", _raised(ValueError()))
+    assert "in _raised" in caplog.messages[0]
+    assert __file__ not in linecache.cache
 
 
 @pytest.mark.parametrize("is_run_again", [True, False])
