@@ -32,6 +32,7 @@ _ANTHROPIC_ANSWERS: Final[Mapping[str, tuple[str, ...]]] = {
     "image": ("source", "cache_control"),
     "document": ("source", "title", "context", "citations", "cache_control"),
     "search_result": ("source", "title", "content", "citations", "cache_control"),
+    "tool_reference": ("tool_name", "cache_control"),
 }
 """What a ``tool_result`` of Anthropic's may hold, each with its fields: the API refuses any other."""
 _ANTHROPIC_IMAGES: Final = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
@@ -147,6 +148,8 @@ def _is_taken(kind: str, written: Mapping[str, Any]) -> bool:
             return _is_source(mapping_of(source), frozenset({_PDF})) or _is_plain(mapping_of(source))
         case "search_result":
             return isinstance(source, str) and isinstance(written.get("content"), list) and "title" in written
+        case "tool_reference":  # what a search for tools has found, where a tool of the host's does the search
+            return isinstance(written.get("tool_name"), str)
         case _:
             return False
 
@@ -178,6 +181,8 @@ def answer_text(block: Mapping[str, Any]) -> str:
         return text
     if block.get("type") == "json" and "json" in block:
         return json.dumps(block["json"], ensure_ascii=False, default=str)
+    if kind == "tool_reference" and isinstance(block.get("tool_name"), str):
+        return str(block["tool_name"])
     source = mapping_of(block.get("source"))
     if isinstance(source.get("data"), str) and source.get("type") == "text":
         return str(source["data"])

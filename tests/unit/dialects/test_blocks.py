@@ -147,6 +147,7 @@ def test_what_cannot_be_carried_in_an_answer_is_named(block: Block) -> None:
         ({"type": "json", "json": [1, None]}, "[1, null]"),
         ({"type": "document", "source": {"type": "text", "data": "the text"}}, "the text"),
         ({"type": "search_result", "source": "s", "content": [{"type": "text", "text": "found"}]}, "found"),
+        ({"type": "tool_reference", "tool_name": "add"}, "add"),
     ],
 )
 def test_where_only_text_is_taken_the_text_of_a_block_is_told(block: Block, text: str) -> None:
@@ -165,6 +166,7 @@ PNG = {"type": "base64", "media_type": "image/png", "data": "AA"}
             {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}, "name": "x.txt"},
             {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}},
         ),
+        ({"type": "tool_reference", "tool_name": "add", "id": "lc_1"}, {"type": "tool_reference", "tool_name": "add"}),
     ],
 )
 def test_of_a_block_in_an_answer_anthropic_gets_the_fields_that_it_knows(

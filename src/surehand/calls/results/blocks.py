@@ -38,6 +38,7 @@ _BLOCK_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "input_file": ("file_data", "file_id", "file_url"),
     "json": ("json",),
     "search_result": ("source", "content"),
+    "tool_reference": ("tool_name",),
     "custom_tool_call_output": ("output",),
 }
 """Block types that providers know, each with the fields of which one has to be there. The field tells a block from a

@@ -778,6 +778,7 @@ IMAGE = {"type": "image_url", "image_url": {"url": "https://x/y.png"}}
         [{"type": "audio", "data": "AA=="}],
         [{"type": "json", "json": {"a": 1}}],
         [{"type": "search_result", "source": "s", "title": "t", "content": [TEXT]}],
+        [{"type": "tool_reference", "tool_name": "add"}],
     ],
 )
 def test_lists_of_known_blocks_stay_lists_of_blocks(blocks: list[dict[str, Any]]) -> None:
