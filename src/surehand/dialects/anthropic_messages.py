@@ -44,6 +44,7 @@ __all__ = [
     "NAME",
     "MessageStream",
     "knows",
+    "owns",
     "read_messages",
     "read_reply",
     "usage_of",
@@ -93,10 +94,14 @@ def knows(item: object, fields: Mapping[str, Any]) -> bool:
     """Whether it is an assistant's message with calls as blocks, or a whole reply."""
     del item
     blocks = [] if fields.get("tool_calls") else items_of(fields.get("content"))
-    is_reply = fields.get("type") == "message" and "stop_reason" in fields
     return fields.get("role") == "assistant" and (
-        is_reply or any(mapping_of(block).get("type") == "tool_use" for block in blocks)
+        owns(fields) or any(mapping_of(block).get("type") == "tool_use" for block in blocks)
     )
+
+
+def owns(fields: Mapping[str, Any]) -> bool:
+    """Whether it is a whole reply: Anthropic's messages have the usual spelling."""
+    return fields.get("type") == "message" and "stop_reason" in fields
 
 
 def read_messages(given: Sequence[object], /) -> list[Message]:
@@ -111,7 +116,7 @@ def read_messages(given: Sequence[object], /) -> list[Message]:
 def _as_message(item: object) -> object:
     """A reply as the message it is; anything else as it came."""
     fields = payload_of(item)
-    is_reply = fields.get("type") == "message" and "stop_reason" in fields and isinstance(fields.get("content"), list)
+    is_reply = owns(fields) and isinstance(fields.get("content"), list)
     return _reply_fields(fields) if is_reply else item
 
 

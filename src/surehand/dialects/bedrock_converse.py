@@ -43,6 +43,7 @@ __all__ = [
     "NAME",
     "ConverseStream",
     "knows",
+    "owns",
     "read_messages",
     "read_reply",
     "usage_of",
@@ -92,6 +93,11 @@ def knows(item: object, fields: Mapping[str, Any]) -> bool:
     return _is_reply(fields) or (
         fields.get("role") == "assistant" and any(is_block(block) for block in items_of(fields.get("content")))
     )
+
+
+def owns(fields: Mapping[str, Any]) -> bool:
+    """Whether it is a message of Bedrock's blocks, or a whole reply."""
+    return _is_reply(fields) or ("role" in fields and any(map(is_block, items_of(fields.get("content")))))
 
 
 def _is_reply(fields: Mapping[str, Any]) -> bool:

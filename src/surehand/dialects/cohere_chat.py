@@ -42,6 +42,7 @@ __all__ = [
     "NAME",
     "CohereStream",
     "knows",
+    "owns",
     "read_messages",
     "read_reply",
     "usage_of",
@@ -107,6 +108,11 @@ def knows(item: object, fields: Mapping[str, Any]) -> bool:
     if _is_reply(fields):
         return True
     return fields.get("role") == "assistant" and ("tool_plan" in fields or is_from(item, "cohere"))
+
+
+def owns(fields: Mapping[str, Any]) -> bool:
+    """Whether it is a whole reply: Cohere's messages have the usual spelling."""
+    return _is_reply(fields)
 
 
 def _is_reply(fields: Mapping[str, Any]) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol, cast
 from surehand.dialects.wire import payload_of
 from surehand.messages import Message, ToolMessage
 
-__all__ = ["Dialect", "dialect_of"]
+__all__ = ["Dialect", "dialect_of", "owner_of"]
 
 
 class Dialect(Protocol):
@@ -30,6 +30,17 @@ class Dialect(Protocol):
         Args:
             item: As the host holds it: plain JSON, or an object of a provider's SDK.
             fields: The same as a mapping; empty where it has no such form.
+        """
+        ...
+
+    def owns(self, fields: Mapping[str, Any]) -> bool:
+        """Whether only this dialect can read an item, whoever said it: it has not the usual spelling.
+
+        The usual one is a role, a content, and calls under ``tool_calls`` or as blocks with a type; read by its rules,
+        an item of another would lose the calls in it without a word.
+
+        Args:
+            fields: The item as a mapping.
         """
         ...
 
@@ -81,3 +92,8 @@ def dialect_of(messages: Sequence[object]) -> Dialect | None:
             if dialect.knows(message, fields):
                 return dialect
     return None
+
+
+def owner_of(fields: Mapping[str, Any]) -> str | None:
+    """The name of the dialect that alone can read an item; None for what has the usual spelling."""
+    return next((dialect.NAME for dialect in _dialects() if dialect.owns(fields)), None)

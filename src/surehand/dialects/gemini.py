@@ -28,13 +28,14 @@ from surehand.messages import (
     ToolMessage,
     repair_transcript,
 )
-from surehand.shapes import items_of, mapping_of
+from surehand.shapes import is_array, items_of, mapping_of
 from surehand.wording import NO_OUTPUT
 
 __all__ = [
     "NAME",
     "ContentStream",
     "knows",
+    "owns",
     "read_messages",
     "read_reply",
     "usage_of",
@@ -81,6 +82,12 @@ def knows(item: object, fields: Mapping[str, Any]) -> bool:
     del item
     is_content = isinstance(fields.get("parts"), list | tuple) and fields.get("role") != "assistant"
     return is_reply(fields) or (is_content and is_models(fields))
+
+
+def owns(fields: Mapping[str, Any]) -> bool:
+    """Whether it is a content, or a whole reply."""
+    is_usual = "content" in fields or "type" in fields
+    return not is_usual and (is_array(fields.get("parts")) or is_reply(fields))
 
 
 def read_messages(given: Sequence[object], /) -> list[Message]:

@@ -24,7 +24,7 @@ from surehand.messages import (
 )
 from surehand.shapes import mapping_of
 
-__all__ = ["NAME", "knows", "read_messages", "write_answers", "write_message", "write_messages"]
+__all__ = ["NAME", "knows", "owns", "read_messages", "write_answers", "write_message", "write_messages"]
 
 NAME: Final = "langchain_messages"
 
@@ -35,6 +35,12 @@ _OUTCOME: Final = "surehand"
 def knows(item: object, fields: Mapping[str, Any]) -> bool:
     """Whether it is an AI message of LangChain's."""
     return fields.get("type") in ("ai", "AIMessageChunk") and is_langchain(item, "langchain_core.messages")
+
+
+def owns(fields: Mapping[str, Any]) -> bool:
+    """Never: the fields of LangChain's messages are the usual ones."""
+    del fields
+    return False
 
 
 def read_messages(given: Sequence[object], /) -> list[Message]:

@@ -41,6 +41,7 @@ __all__ = [
     "NAME",
     "OllamaStream",
     "knows",
+    "owns",
     "read_messages",
     "read_reply",
     "usage_of",
@@ -108,6 +109,11 @@ def knows(item: object, fields: Mapping[str, Any]) -> bool:
     if fields.get("role") != "assistant":
         return False
     return is_from(item, "ollama") or any(_is_call(entry) for entry in items_of(fields.get("tool_calls")))
+
+
+def owns(fields: Mapping[str, Any]) -> bool:
+    """Whether it is a whole reply: Ollama's messages have the usual spelling."""
+    return _is_reply(fields)
 
 
 def _is_reply(fields: Mapping[str, Any]) -> bool:

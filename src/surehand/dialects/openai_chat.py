@@ -38,13 +38,14 @@ from surehand.messages import (
     plain_messages,
     repair_transcript,
 )
-from surehand.shapes import items_of, mapping_of
+from surehand.shapes import is_array, items_of, mapping_of
 from surehand.wording import NO_OUTPUT
 
 __all__ = [
     "NAME",
     "ChatStream",
     "knows",
+    "owns",
     "read_messages",
     "read_reply",
     "usage_of",
@@ -97,6 +98,11 @@ def knows(item: object, fields: Mapping[str, Any]) -> bool:
     """Whether it is an assistant's message, or a whole completion; asked when no other dialect knows it."""
     del item
     return fields.get("role") == "assistant" or bool(items_of(fields.get("choices")))
+
+
+def owns(fields: Mapping[str, Any]) -> bool:
+    """Whether it is a whole completion: the messages of Chat Completions are the usual spelling."""
+    return not {"role", "type"} & fields.keys() and is_array(fields.get("choices"))
 
 
 def read_messages(given: Sequence[object], /) -> list[Message]:

@@ -28,6 +28,7 @@ __all__ = [
     "NAME",
     "ResponseStream",
     "knows",
+    "owns",
     "read_messages",
     "read_reply",
     "usage_of",
@@ -75,6 +76,12 @@ def knows(item: object, fields: Mapping[str, Any]) -> bool:
         parts = [mapping_of(part) for part in items_of(fields.get("content"))]
         return bool(parts) and all(part.get("type") in _SAID for part in parts)
     return "role" not in fields and is_item(fields) and not is_follow_up(fields)
+
+
+def owns(fields: Mapping[str, Any]) -> bool:
+    """Whether it is an item other than a message, or a whole response."""
+    is_other = is_item(fields) and fields["type"] != "message"
+    return is_other or ("role" not in fields and output_of(fields) is not None)
 
 
 def read_messages(given: Sequence[object], /) -> list[Message]:

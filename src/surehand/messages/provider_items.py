@@ -1,8 +1,9 @@
-"""Items of providers' own that are no message in the usual spelling, told by their marks.
+"""Items of providers' own that are no message in the usual spelling, each read by its dialect.
 
 Most providers' messages have a role and a content, and calls where others have them. Some have not: to read those by
-the same rules would lose the calls in them without a word. They are read by their dialect. The dialects stand above the
-messages and are named here by their modules, so that nothing is imported before such an item comes.
+the same rules would lose the calls in them without a word. Each dialect says which items are such (``owns``). The
+dialects stand above the messages and are named here by their modules, so that nothing is imported before an item comes
+that may be one.
 """
 
 from __future__ import annotations
@@ -13,63 +14,31 @@ from typing import Any, Final
 
 from surehand.foreign import is_langchain
 from surehand.messages.base import Message
-from surehand.shapes import is_array, items_of, mapping_of
+from surehand.shapes import items_of, mapping_of
 
 __all__ = ["dialect_of_item", "read_items"]
 
-_BEDROCK: Final = frozenset(
-    {
-        "text", "toolUse", "toolResult", "reasoningContent", "image", "document", "video", "audio", "cachePoint",
-        "guardContent", "citationsContent", "searchResult",
-    }
-)  # fmt: skip
-"""What a block of Bedrock's is named by; it has no ``type``."""
-_RESPONSES: Final = frozenset({"reasoning", "item_reference", "compaction", "additional_tools", "configuration_update"})
-"""Kinds of items of OpenAI's Responses that do not end like the others."""
-_RESPONSES_ENDS: Final = ("_call", "_call_output", "_approval_request", "_approval_response", "_list_tools")
+_TYPES: Final = frozenset({"ai", "human", "remove", "system", "tool"})
+"""What the type of a stored message says, where it has no role."""
 
 
 def dialect_of_item(item: object) -> str | None:
     """The name of the dialect that an item has to be read by; None for what has the usual spelling."""
     fields = _fields(item)
-    if not fields:
+    if not fields or _is_usual(fields):
         return None
-    kind = fields.get("type")
-    if isinstance(kind, str) and (kind in _RESPONSES or kind.endswith(_RESPONSES_ENDS)):
-        return "openai_responses"
-    if "role" not in fields:
-        return _without_role(fields)
-    if is_array(fields.get("parts")) and "content" not in fields:
-        return "gemini"
-    if "stop_reason" in fields and fields.get("type") == "message":
-        return "anthropic_messages"
-    has_bedrocks = any(map(_is_bedrocks, items_of(fields.get("content"))))
-    return "bedrock_converse" if has_bedrocks else None
+    owner: str | None = importlib.import_module("surehand.dialects.detect").owner_of(fields)
+    return owner
 
 
-def _is_bedrocks(block: object) -> bool:
-    fields = mapping_of(block)
-    return "type" not in fields and not _BEDROCK.isdisjoint(fields)
+def _is_usual(fields: Mapping[str, Any]) -> bool:
+    """Whether no dialect need be asked: nearly all messages are texts, or blocks that name their types."""
+    is_message = fields["type"] in _TYPES if "type" in fields else "role" in fields
+    return is_message and "parts" not in fields and all(map(_is_typed, items_of(fields.get("content"))))
 
 
-def _without_role(fields: Mapping[str, Any]) -> str | None:
-    """Whole replies, and contents whose role is left out."""
-    if mapping_of(fields.get("message")):
-        is_cohere = "done" not in fields and str(fields.get("finish_reason")).isupper()
-        return "ollama_chat" if isinstance(fields.get("done"), bool) else "cohere_chat" if is_cohere else None
-    if mapping_of(mapping_of(fields.get("output")).get("message")):
-        return "bedrock_converse"
-    found = (name for key, name in _REPLIES.items() if is_array(fields.get(key)) and "type" not in fields)
-    return next(found, None)
-
-
-_REPLIES: Final = {
-    "choices": "openai_chat",
-    "candidates": "gemini",
-    "output": "openai_responses",
-    "parts": "gemini",
-}
-"""The list in a reply, or in a content without a role, that no other dialect has."""
+def _is_typed(block: object) -> bool:
+    return isinstance(block, str) or "type" in mapping_of(block)
 
 
 def _fields(item: object) -> Mapping[str, Any]:
