@@ -1,4 +1,4 @@
-"""PARSE-01, PARSE-16, PARSE-20: replies whose calls cannot be taken as they are, seen from the agent's loop."""
+"""PARSE-01, -02, -04, -05, -16, -20: replies whose calls cannot be taken as they are, seen from node and agent."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from surehand import AIMessage, create_agent, tool
+from surehand import AIMessage, ToolMessage, ToolNode, create_agent, tool
 from surehand.testing import ScriptedModel
 
 runs: list[dict[str, Any]] = []
@@ -42,6 +42,40 @@ def test_PARSE_01_a_model_that_never_learns_is_stopped() -> None:
     result = create_agent(model, [write], max_iterations=3).invoke("go")
     assert result["end_reason"] == "max_iterations"
     assert runs == []
+
+
+@tool
+def report(city: str = "Paris", days: int = 1) -> str:
+    """Tell the weather."""
+    runs.append({"city": city, "days": days})
+    return "told"
+
+
+def answered(name: str, args: Any) -> ToolMessage:
+    asked = AIMessage(tool_calls=[{"id": "c1", "name": name, "args": args}])
+    answers: list[ToolMessage] = ToolNode([write, report]).invoke([asked])
+    return answers[0]
+
+
+@pytest.mark.parametrize("raw", ['{"city": "Par', "{city: Rome", '{"city": "Rome", "days": 1', "Rome"])
+def test_PARSE_02_a_tool_that_could_live_without_arguments_is_not_run_on_what_cannot_be_read(raw: str) -> None:
+    answer = answered("report", raw)
+    assert (answer.status, answer.tool_call_id, runs) == ("error", "c1", [])
+
+
+@pytest.mark.parametrize("raw", ["[1,2]", '"abc"', "3", "true", [1, 2], 3])
+def test_PARSE_04_json_that_is_no_object_is_an_answer_and_no_exception(raw: object) -> None:
+    answer = answered("report", raw)
+    assert "they must be an object, got a" in answer.text
+    assert (answer.status, runs) == ("error", [])
+
+
+@pytest.mark.parametrize("raw", ["", "   ", "null", None])
+def test_PARSE_05_without_arguments_the_schema_says_what_is_missing(raw: object) -> None:
+    assert answered("report", raw).text == "told"
+    assert runs == [{"city": "Paris", "days": 1}]
+    assert "$.path: missing" in answered("write", raw).text
+    assert len(runs) == 1
 
 
 def test_PARSE_16_a_turn_that_was_cut_off_is_not_run_and_the_model_is_told() -> None:

@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 
 from support.arguments import complaints, delivered, refused, valid, values
 from support.postponed import postponed_tool
+from surehand import AIMessage, Tool, ToolNode
 from surehand.arguments import validate_arguments
 from surehand.errors import ToolDefinitionError
 from surehand.spec import schema_of, spec_from_function
@@ -196,6 +197,15 @@ def test_VALID_23_a_json_schema_is_validated_as_it_was_written() -> None:
         "$.n: must be at least 1, got the number 0",
         "$.s: must match the pattern '^a', got the text 'b'",
     ]
+
+
+def test_VALID_23_what_a_provider_is_not_shown_is_checked_all_the_same() -> None:
+    schema = {"type": "object", "properties": {"s": {"type": "string", "minLength": 3}}, "required": ["s"]}
+    found = Tool.from_json_schema("t", schema, dict)
+    assert "minLength" not in str(found.to_openai(strict=True))
+
+    [answer] = ToolNode([found]).invoke([AIMessage(tool_calls=[{"id": "c1", "name": "t", "args": {"s": "ab"}}])])
+    assert (answer.status, "$.s: " in answer.text) == ("error", True)
 
 
 @pytest.mark.parametrize("given", [20, 20.0, "20", "20.0"])
