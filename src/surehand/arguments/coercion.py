@@ -39,6 +39,7 @@ class Coercion:
     def __init__(self, *, is_strict: bool = False) -> None:
         self.is_strict = is_strict
         self.notes: list[str] = []
+        self._gathered: dict[int, tuple[tuple[Any, ...], dict[str, list[str]]]] = {}
 
     def arguments(
         self, given: Mapping[str, Any], directions: Mapping[str, Direction], other: Direction | None
@@ -109,9 +110,19 @@ class Coercion:
         """The one allowed text that differs from the value only in case and separators."""
         if self.is_strict:
             return value if value in choices else None
-        plain = plain_name(value)
-        found = [choice for choice in choices if isinstance(choice, str) and plain_name(choice) == plain]
+        found = self._by_plain_name(choices).get(plain_name(value), ())
         return found[0] if len(found) == 1 else None
+
+    def _by_plain_name(self, choices: tuple[Any, ...]) -> dict[str, list[str]]:
+        """The allowed texts by what is left of them; gathered once, as a long list may be wrong at every item."""
+        known = self._gathered.get(id(choices))
+        if known is None:
+            names: dict[str, list[str]] = {}
+            for choice in choices:
+                if isinstance(choice, str):
+                    names.setdefault(plain_name(choice), []).append(choice)
+            known = self._gathered[id(choices)] = (choices, names)
+        return known[1]
 
     def _number(self, value: float, direction: Direction, place: _Place) -> Any:
         is_integer = "integer" in direction.types and "number" not in direction.types

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from surehand.arguments.suggestions import near_name, perhaps
+from surehand.arguments.suggestions import MAX_CANDIDATES, near_name, perhaps
 from surehand.shapes import mapping_of
 from surehand.spec import ArgumentSchema, Direction, Problem, direction_at, value_at
 
@@ -50,7 +50,7 @@ def _names(direction: Direction | None) -> set[str]:
 
 
 def _near_choice(value: Any, direction: Direction | None) -> str | None:
-    if direction is None or not isinstance(value, str) or len(direction.choices) <= _ALL_LISTED:
+    if direction is None or not isinstance(value, str) or not _ALL_LISTED < len(direction.choices) <= MAX_CANDIDATES:
         return None
     near = near_name(value, [choice for choice in direction.choices if isinstance(choice, str)])
     return None if near is None else repr(near)

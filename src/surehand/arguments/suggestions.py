@@ -6,12 +6,12 @@ import difflib
 import re
 from collections.abc import Collection
 
-__all__ = ["near_name", "perhaps", "plain_name"]
+__all__ = ["MAX_CANDIDATES", "near_name", "perhaps", "plain_name"]
 
 _SEPARATORS = re.compile(r"[\s_\-]+")
 _WORDS = re.compile(r"[^\W_]+")
 _LIKENESS = 0.6
-_MAX_CANDIDATES = 200
+MAX_CANDIDATES = 200
 """Beyond so many names the comparison costs more than the hint is worth."""
 
 
@@ -22,7 +22,7 @@ def plain_name(name: str) -> str:
 
 def near_name(name: str, candidates: Collection[str]) -> str | None:
     """The candidate most like the name; None where none is like it."""
-    if len(candidates) > _MAX_CANDIDATES:
+    if len(candidates) > MAX_CANDIDATES:
         return None
     plain = {plain_name(candidate): candidate for candidate in candidates}
     found = difflib.get_close_matches(plain_name(name), plain, n=1, cutoff=_LIKENESS)

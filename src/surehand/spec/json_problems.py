@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from surehand.shapes import is_object, items_of
@@ -18,6 +18,8 @@ from surehand.wording import clipped
 
 __all__ = ["Words"]
 
+_LISTING: Final = frozenset({"const", "enum"})
+"""The rules that list the only values that are allowed."""
 _MAX_FORMS: Final = 3
 """How many alternatives of a union are spelled out."""
 _MAX_FORM: Final = 200
@@ -57,6 +59,8 @@ class Words:
     """Where the arguments lead, so that secrets stay hidden and missing values are described."""
     checker: Checker
     """What found the errors."""
+    lists: dict[_Place, Wanted] = field(default_factory=dict[_Place, Wanted])
+    """What rules that list the allowed values ask for, by their places in the schema."""
 
     def problems(self, errors: Iterable[Any]) -> list[Problem]:
         """Every error, in the order of the schema; each missing or unknown key is a problem of its own."""
@@ -149,17 +153,24 @@ class Words:
         """What was asked for at each place where a value was of the wrong type, or none of the allowed ones."""
         for error in errors:
             place = tuple(error.instance_path)
-            choices = choices_of(error)
             if error.kind.name == "type":
                 yield Wanted(place=place, types=frozenset(error.kind.value))
-            elif choices:
-                yield Wanted(place=place, types=frozenset(map(type_name, choices)), choices=tuple(choices))
+            elif error.kind.name in _LISTING:
+                yield replace(self._listed(error), place=place)
             elif error.kind.name in ("anyOf", "oneOf"):
                 yield from self._wanted_of_forms(error.kind.context, place)
             elif error.kind.name in ("unevaluatedProperties", "unevaluatedItems"):
                 for step in self._left_over(error, place):
                     for inner in self.wanted(self._errors_of_rest(error, (*place, step)) or ()):
                         yield replace(inner, place=(*place, step, *inner.place))
+
+    def _listed(self, error: Any) -> Wanted:
+        """The only values that an error's rule allows; gathered once, as a long list may be wrong at every item."""
+        rule = tuple(error.schema_path)
+        if rule not in self.lists:
+            choices = tuple(choices_of(error))
+            self.lists[rule] = Wanted(place=(), types=frozenset(map(type_name, choices)), choices=choices)
+        return self.lists[rule]
 
     def _wanted_of_forms(self, forms: list[list[Any]], place: _Place) -> Iterator[Wanted]:
         possible = meant_of(forms, depth=len(place)) or forms
@@ -237,7 +248,7 @@ def _as_text(value: Any) -> str:
 
 def _telling(errors: list[Any]) -> list[Any]:
     """The errors without those about a type where the same schema lists the allowed values, which say it better."""
-    listing = {_schema_of(error) for error in errors if choices_of(error)}
+    listing = {_schema_of(error) for error in errors if error.kind.name in _LISTING}
     return [error for error in errors if error.kind.name != "type" or _schema_of(error) not in listing]
 
 

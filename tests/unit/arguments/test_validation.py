@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import sys
 import time
 import timeit
 from datetime import date, datetime
@@ -345,3 +346,25 @@ def test_very_many_problems_take_no_more_than_their_share_of_time(kind: Any, giv
         validate_arguments(schema, given, tool="t")
 
     assert time.perf_counter() - start < 2
+
+
+def test_a_long_list_of_values_is_gone_through_once_and_not_for_each_wrong_value() -> None:
+    choices = [f"city-{number}" for number in range(20_000)]
+    schema = schema_of({"properties": {"a": {"items": {"enum": choices}}}}, tool="places")
+    steps = 0
+
+    def count(frame: Any, event: str, _: Any) -> None:
+        nonlocal steps
+        steps += event in ("call", "c_call")
+
+    counted: list[int] = []
+    for many in (1, 100):
+        steps = 0
+        sys.setprofile(count)
+        with contextlib.suppress(InvalidArguments):
+            validate_arguments(schema, {"a": [f"town-{number}" for number in range(many)]}, tool="places")
+        sys.setprofile(None)
+        counted.append(steps)
+
+    assert counted[0] > len(choices)
+    assert counted[1] < 2 * counted[0]
