@@ -24,7 +24,7 @@ class Visit:
     """An input of the node, read."""
 
     conversation: Conversation
-    messages: list[Message]
+    messages: Sequence[Message]
     """The conversation's, as Surehand's own."""
     request: ToolSetRequest
     """What the node knows besides; its state is not read-only yet."""

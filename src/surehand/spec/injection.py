@@ -95,6 +95,8 @@ class Injection:
     """The parameter's default, used where there is nothing to inject; UNSET where it has none."""
     accepts_none: bool = False
     """Whether None may be given where there is nothing to inject and no default."""
+    shows_state: bool = True
+    """Whether a ToolContext holds the state, which has to be made read-only for it."""
 
 
 def injection_of(parameter: str, annotation: object, *, default: Any = UNSET) -> Injection | None:

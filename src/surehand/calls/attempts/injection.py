@@ -37,7 +37,7 @@ def injected_values(call: Call, attempt: int, signs: Signs) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for injection in injections:
         value = (
-            _context(call, attempt, signs)
+            _context(call, attempt, signs, shows_state=injection.shows_state)
             if injection.kind is InjectionKind.CONTEXT
             else _FILLERS[injection.kind](call, injection)
         )
@@ -82,13 +82,13 @@ def _looked_up(source: Any, key: str) -> Any:
     return getattr(source, key, _ABSENT)
 
 
-def _context(call: Call, attempt: int, signs: Signs) -> ToolContext:
+def _context(call: Call, attempt: int, signs: Signs, *, shows_state: bool) -> ToolContext:
     timeout, _ = call.limits
     scope = current_scope()
     return ToolContext(
         call_id=call.id,
         tool_name=call.name,
-        state=call.turn.shown_state,
+        state=call.turn.shown_state if shows_state else None,
         store=call.turn.store,
         attempt=attempt,
         deadline=None if timeout is None else time.monotonic() + timeout,

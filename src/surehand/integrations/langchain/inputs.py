@@ -14,6 +14,7 @@ from surehand.control import RunConfig
 from surehand.dialects import langchain_messages
 from surehand.errors import InputError
 from surehand.integrations.langchain.commands import Form
+from surehand.integrations.langchain.histories import History, newest_run
 from surehand.messages import AIMessage, Message, ToolCall
 from surehand.nodes.conversation import Conversation, messages_in
 from surehand.nodes.tool_sets import ToolSetRequest
@@ -82,7 +83,7 @@ def read_visit(given: Any, *, key: str, config: RunnableConfig, context: Any, st
     calls, state = _calls_in(given, config)
     if calls is None:
         conversation = Conversation.of(given, key)
-        messages = conversation.messages()
+        messages = _messages_in(conversation)
         form: Form = "list" if conversation.is_list else "dict"
     else:
         conversation = Conversation(given=[], key=key, is_list=False, dialect=cast("Any", langchain_messages))
@@ -109,6 +110,16 @@ def read_visit(given: Any, *, key: str, config: RunnableConfig, context: Any, st
         ids={position: sent for position, sent in ids.items() if isinstance(sent, str)},
         unnamed=frozenset(position for position, sent in ids.items() if sent is None),
     )
+
+
+def _messages_in(conversation: Conversation) -> Sequence[Message]:
+    """The conversation; of a long one of LangChain's what came before the newest run is read when it is wanted."""
+    given = conversation.given
+    start = newest_run(given)
+    if not start:
+        return conversation.messages()
+    read, older = langchain_messages.read_messages, given[:start]
+    return History(lambda: read(older), start, read(given[start:]))
 
 
 def _calls_in(given: Any, config: RunnableConfig) -> tuple[list[Any] | None, Any]:
@@ -168,7 +179,7 @@ def _sent_calls(given: Sequence[Any]) -> list[Any]:
     return [*getattr(newest, "tool_calls", ()), *getattr(newest, "invalid_tool_calls", ())]
 
 
-def _with_steady_ids(messages: list[Message], sent: Sequence[Any]) -> tuple[list[Message], dict[int, Any]]:
+def _with_steady_ids(messages: Sequence[Message], sent: Sequence[Any]) -> tuple[Sequence[Message], dict[int, Any]]:
     """The messages, and by position the ids that newest calls came with where those were missing or repeated.
 
     Such a call is given an id when it is read, another one each time. Here it is one that stays: the node may be run

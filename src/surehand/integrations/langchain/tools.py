@@ -196,7 +196,8 @@ def _body_of(tool: ForeignTool, wanted: Wanted) -> Body:
     is_plain = isinstance(tool, StructuredTool | ForeignTextTool)
     has_sync = bool(getattr(tool, "func", None)) if is_plain else True
     has_async = bool(getattr(tool, "coroutine", None)) if is_plain else _has_own_arun(tool)
-    context = Injection(parameter=_CONTEXT, kind=InjectionKind.CONTEXT)
+    # Without a runtime to make of it nobody looks at the state, and to make a long one read-only takes its time.
+    context = Injection(parameter=_CONTEXT, kind=InjectionKind.CONTEXT, shows_state=bool(wanted.runtimes))
     return _ForeignBody(
         function=tool.invoke,
         is_async=has_async and not has_sync,
