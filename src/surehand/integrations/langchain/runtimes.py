@@ -43,6 +43,7 @@ def tool_runtime(context: ToolContext) -> Any:
             stream_writer=context.progress,
             tool_call_id=context.call_id,
             store=context.store,
+            tools=[],
         )
     return runtime_of(frame)
 
