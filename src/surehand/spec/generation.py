@@ -11,15 +11,9 @@ from pydantic_core import core_schema
 
 from surehand.shapes import is_array, is_object
 from surehand.spec.directions import NAMES
+from surehand.spec.json_places import LISTED, NAMED, SINGLE
 
 __all__ = ["directed_schema", "shown_schema"]
-
-_SUBSCHEMAS = frozenset(
-    {"additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then", "unevaluatedProperties"}
-)
-
-_SCHEMA_LISTS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
-_SCHEMA_MAPS = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
 
 
 class _Generator(GenerateJsonSchema):
@@ -111,11 +105,11 @@ def shown_schema(directed: Mapping[str, Any]) -> dict[str, Any]:
             continue
         if key == "$defs":
             shown[key] = {name: _untitled(shown_schema(part)) for name, part in value.items()}
-        elif key in _SCHEMA_MAPS and is_object(value):
+        elif key in NAMED and is_object(value):
             shown[key] = {name: _shown_part(part) for name, part in value.items()}
-        elif key in _SCHEMA_LISTS and is_array(value):
+        elif key in LISTED and is_array(value):
             shown[key] = [_shown_part(part) for part in value]
-        elif key in _SUBSCHEMAS:
+        elif key in SINGLE:
             shown[key] = _shown_part(value)
         else:
             shown[key] = value

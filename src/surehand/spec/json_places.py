@@ -11,8 +11,9 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin
 
 from surehand.shapes import is_array, is_object
+from surehand.spec.places import pointed
 
-__all__ = ["REFERENCES", "Part", "References", "parts_of", "resolve_pointer"]
+__all__ = ["LISTED", "NAMED", "REFERENCES", "SINGLE", "Part", "References", "parts_of"]
 
 REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 
@@ -20,25 +21,17 @@ _SAME_VALUE: Final = frozenset(
     {"not", "if", "then", "else", "allOf", "anyOf", "oneOf", "dependentSchemas", "dependencies"}
 )
 """Keywords whose schemas are asked about the value itself."""
-_ONE: Final = frozenset(
-    {
-        "not",
-        "if",
-        "then",
-        "else",
-        "items",
-        "additionalItems",
-        "unevaluatedItems",
-        "contains",
-        "additionalProperties",
-        "unevaluatedProperties",
-        "propertyNames",
-    }
-)
-_SEVERAL: Final = frozenset({"allOf", "anyOf", "oneOf", "items", "prefixItems"})
-_NAMED: Final = frozenset(
+SINGLE: Final = frozenset({
+    *("not", "if", "then", "else", "items", "additionalItems", "unevaluatedItems", "contains"),
+    *("additionalProperties", "unevaluatedProperties", "propertyNames"),
+})  # fmt: skip
+"""Keywords that hold one schema."""
+LISTED: Final = frozenset({"allOf", "anyOf", "oneOf", "items", "prefixItems"})
+"""Keywords that hold schemas in a list; ``items`` does so in drafts up to 2019-09."""
+NAMED: Final = frozenset(
     {"properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions"}
 )
+"""Keywords that hold schemas by name."""
 _SCHEMAS: Final = frozenset({dict, bool})
 _UNUSED: Final = frozenset({"$defs", "definitions"})
 
@@ -71,11 +64,11 @@ class Part(NamedTuple):
 def parts_of(schema: Mapping[str, Any]) -> Iterator[Part]:
     """Every schema that stands directly in this one."""
     for keyword, value in schema.items():
-        if keyword in _NAMED and is_object(value):
+        if keyword in NAMED and is_object(value):
             yield from (Part(keyword, name, part) for name, part in value.items() if _is_schema(part))
-        elif keyword in _ONE and _is_schema(value):
+        elif keyword in SINGLE and _is_schema(value):
             yield Part(keyword, None, value)
-        elif keyword in _SEVERAL and is_array(value):
+        elif keyword in LISTED and is_array(value):
             yield from (Part(keyword, index, part) for index, part in enumerate(value) if _is_schema(part))
 
 
@@ -108,10 +101,13 @@ class References:
         fragment = unquote(fragment)
         if fragment and not fragment.startswith("/"):
             return self._anchors.get((uri, fragment))
-        found = resolve_pointer(resource, f"#{fragment}")
+        try:
+            found = pointed(resource, fragment)
+        except LookupError:
+            return None
         if is_object(found) and id(found) not in self._bases:
             self._read(found, uri)  # stands under a keyword that nobody knows
-        return found
+        return found if _is_schema(found) else None
 
     def _read(self, schema: Mapping[str, Any], base: str) -> None:
         waiting: list[tuple[Mapping[str, Any], str]] = [(schema, base)]
@@ -135,21 +131,3 @@ class References:
 def _joined(base: str, reference: str) -> str:
     """The reference made absolute; ``urljoin`` leaves alone what is relative to a URN."""
     return f"{base}{reference}" if reference.startswith("#") else urljoin(base, reference)
-
-
-def resolve_pointer(root: Mapping[str, Any], reference: str) -> Any:
-    """The schema that a pointer such as ``#/$defs/Point`` names; None where there is none."""
-    if reference == "#":
-        return root
-    if not reference.startswith("#/"):
-        return None
-    node: Any = root
-    for step in reference[2:].split("/"):
-        key = step.replace("~1", "/").replace("~0", "~")
-        if is_array(node) and key.isdecimal() and int(key) < len(node):
-            node = node[int(key)]
-        elif is_object(node) and key in node:
-            node = node[key]
-        else:
-            return None
-    return node if _is_schema(node) else None

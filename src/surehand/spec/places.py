@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from surehand.shapes import is_object, items_of
+from surehand.shapes import is_array, is_object, items_of
 
-__all__ = ["value_at", "with_value"]
+__all__ = ["pointed", "value_at", "with_value"]
 
 
 def value_at(whole: Any, place: tuple[str | int, ...]) -> Any:
@@ -29,3 +29,24 @@ def with_value(whole: Any, place: tuple[str | int, ...], value: Any) -> Any:
     if isinstance(step, int):
         return [with_value(item, tuple(rest), value) if index == step else item for index, item in enumerate(whole)]
     return {**whole, step: with_value(whole.get(step), tuple(rest), value)}
+
+
+def pointed(whole: Any, pointer: str) -> Any:
+    """The value that a JSON pointer such as ``/$defs/Point`` leads to; the whole where it is empty.
+
+    Raises:
+        LookupError: It leads nowhere.
+    """
+    first, *steps = pointer.split("/")
+    if first:
+        raise LookupError(pointer)
+    found = whole
+    for step in steps:
+        key = step.replace("~1", "/").replace("~0", "~")
+        if is_object(found) and key in found:
+            found = found[key]
+        elif is_array(found) and key.isdecimal() and int(key) < len(found):
+            found = found[int(key)]
+        else:
+            raise LookupError(pointer)
+    return found

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from surehand.errors import MissingExtraError, OptionError, ToolDefinitionError
 from surehand.shapes import is_array, is_object, mapping_of
+from surehand.spec.places import pointed
 
 __all__ = ["Document", "read_document"]
 
@@ -67,16 +68,10 @@ class Document:
                 f"it refers to {reference!r}, which is another document",
                 "Bundle the documents into one; nothing is ever fetched.",
             )
-        found: Any = self.root
-        for token in unquote(reference).removeprefix("#").split("/")[1:]:
-            key = token.replace("~1", "/").replace("~0", "~")
-            if is_object(found) and key in found:
-                found = found[key]
-            elif is_array(found) and key.isdecimal() and int(key) < len(found):
-                found = found[int(key)]
-            else:
-                raise _unusable(f"it refers to {reference!r}, which is not in it", "Correct the reference.")
-        return found
+        try:
+            return pointed(self.root, unquote(reference).removeprefix("#"))
+        except LookupError:
+            raise _unusable(f"it refers to {reference!r}, which is not in it", "Correct the reference.") from None
 
 
 def _unusable(problem: str, remedy: str) -> ToolDefinitionError:

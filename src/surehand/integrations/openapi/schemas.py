@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from surehand.integrations.openapi.document import Document
 from surehand.shapes import is_array, is_object, mapping_of
+from surehand.spec.json_places import LISTED, NAMED, SINGLE
 
 __all__ = ["Schemas"]
 
@@ -20,9 +21,6 @@ _LEFT_OUT: Final = frozenset({
     *("nullable", "discriminator", "xml", "externalDocs", "example", "examples", "readOnly", "writeOnly", "deprecated"),
     *("$schema", "$id", "title"),
 })  # fmt: skip
-_NAMED: Final = frozenset({"properties", "patternProperties", "$defs", "dependentSchemas"})
-_LISTED: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
-_SINGLE: Final = frozenset({"items", "additionalProperties", "not", "contains", "propertyNames", "if", "then", "else"})
 _ILLEGAL: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _REF: Final = "#/$defs/"
 
@@ -79,11 +77,12 @@ class Schemas:
     def _inside(self, key: str, value: Any) -> Any:
         if key == "$ref" and isinstance(value, str):
             return _REF + self._defined(value)
-        if key in _NAMED and is_object(value):
-            return {name: self.translated(inner) for name, inner in value.items()}
-        if key in _LISTED and is_array(value):
+        if key in NAMED and is_object(value):
+            # A list says which properties one asks for, as drafts up to 7 wrote it under ``dependencies``.
+            return {name: inner if is_array(inner) else self.translated(inner) for name, inner in value.items()}
+        if key in LISTED and is_array(value):
             return [self.translated(item) for item in value]
-        return self.translated(value) if key in _SINGLE and is_object(value) else value
+        return self.translated(value) if key in SINGLE and is_object(value) else value
 
     def _defined(self, reference: str) -> str:
         """The name of the definition of what is referred to."""

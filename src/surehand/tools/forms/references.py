@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import unquote
 
-from surehand.shapes import is_array, is_object
+from surehand.shapes import is_object
+from surehand.spec.places import pointed
 from surehand.tools.forms.adaptation import Notes
 from surehand.tools.forms.subschemas import rewritten
 
@@ -33,19 +34,13 @@ class Definitions:
         Raises:
             ToolDefinitionError: It is given by an anchor or by another document's address.
         """
-        found: Any = self._root
         pointer = unquote(reference).removeprefix("#")
-        if not reference.startswith("#") or (pointer and not pointer.startswith("/")):
+        if not reference.startswith("#"):
             raise self._lost(reference, place)
-        for token in pointer.split("/")[1:]:
-            key = token.replace("~1", "/").replace("~0", "~")
-            if is_object(found) and key in found:
-                found = found[key]
-            elif is_array(found) and key.isdecimal() and int(key) < len(found):
-                found = found[int(key)]
-            else:
-                raise self._lost(reference, place)
-        return found
+        try:
+            return pointed(self._root, pointer)
+        except LookupError:
+            raise self._lost(reference, place) from None
 
     def _lost(self, reference: str, place: str) -> Exception:
         return self._notes.refusal(place, f"refers to {reference!r}", "Put the definition under $defs")

@@ -1,26 +1,17 @@
-"""Where in a JSON Schema other schemas stand."""
+"""Copies of a JSON Schema with other schemas inside."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from surehand.shapes import is_array, is_object
+from surehand.spec.json_places import LISTED, NAMED, SINGLE
 
-__all__ = ["NAMED", "Step", "rewritten"]
+__all__ = ["Step", "rewritten"]
 
 Step: TypeAlias = Callable[[dict[str, Any], str], dict[str, Any]]
 """Takes a schema, which it may change, and its place, and returns what is to stand there."""
-
-_SINGLE: Final = frozenset({
-    *("items", "additionalItems", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else"),
-    *("unevaluatedItems", "unevaluatedProperties"),
-})  # fmt: skip
-_LISTED: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
-NAMED: Final = frozenset({
-    *("properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions"),
-})  # fmt: skip
-"""Keywords that hold schemas by name."""
 
 
 def rewritten(schema: Any, step: Step, place: str = "$") -> Any:
@@ -37,9 +28,9 @@ def _inside(key: str, value: Any, step: Step, place: str) -> Any:
     if key in NAMED and is_object(value):
         return {name: rewritten(inner, step, _named_place(key, name, place)) for name, inner in value.items()}
     inner_place = f"{place}[]" if "tems" in key else place
-    if key in _LISTED and is_array(value):
+    if key in LISTED and is_array(value):
         return [rewritten(item, step, inner_place) for item in value]
-    if key in _SINGLE and is_object(value):
+    if key in SINGLE and is_object(value):
         return rewritten(value, step, inner_place)
     return _copied(value)
 

@@ -106,7 +106,7 @@ def test_the_nearest_server_counts() -> None:
 
 
 @pytest.mark.parametrize(
-    "reference", ["other.yaml#/X", "https://example.org/s.json", "file:///etc/passwd", "#/nowhere"]
+    "reference", ["other.yaml#/X", "https://example.org/s.json", "file:///etc/passwd", "#/nowhere", "#nowhere"]
 )
 @pytest.mark.parametrize("where", ["schema", "parameter", "body", "path"])
 def test_a_reference_that_leads_out_of_the_document_is_refused(reference: str, where: str) -> None:
