@@ -7,7 +7,7 @@ import logging
 import sys
 from collections.abc import Iterator
 
-from benchmarks import agents, calls, imports, parallel, peers
+from benchmarks import agents, calls, imports, langgraph_nodes, parallel, peers
 from benchmarks.harness import Case, Row, environment, measure, save, table
 
 
@@ -15,6 +15,8 @@ def chosen(names: list[str], runner: asyncio.Runner) -> Iterator[Case]:
     """The cases to run, made one at a time."""
     if not names or "calls" in names:
         yield from calls.cases(runner)
+    if not names or "langgraph_nodes" in names:
+        yield from langgraph_nodes.cases(runner)
     if not names or "parallel" in names:
         yield from parallel.cases(runner)
     if not names or "agents" in names:

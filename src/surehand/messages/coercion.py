@@ -269,6 +269,9 @@ def _flat(item: Mapping[str, Any]) -> Mapping[str, Any]:
 def _object_fields(item: object) -> Mapping[str, Any] | None:
     """A LangChain message, or a provider SDK's message with ``role``, as a mapping; None for anything else."""
     # By the name of the module, so that LangChain is never imported, and by all bases, for the subclasses of partners.
+    if type(item).__module__.startswith("langchain_core.messages") and (held := getattr(item, "__dict__", None)):
+        fields: dict[str, Any] = {**(getattr(item, "__pydantic_extra__", None) or {}), **held}
+        return {name: value for name, value in fields.items() if name in _KNOWN}
     if any(kind.__module__.startswith("langchain_core.messages") for kind in type(item).__mro__):
         return {name: getattr(item, name) for name in _KNOWN if hasattr(item, name)}
     dump = getattr(item, "model_dump", None)
