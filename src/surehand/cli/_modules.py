@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from surehand import BaseTool, Tool
 from surehand.cli._errors import CommandError
+from surehand.foreign import as_own_tool, is_langchain
 
 __all__ = ["Target", "load_one_tool", "load_tools"]
 
@@ -135,8 +136,17 @@ def _tools_in(module: ModuleType) -> list[BaseTool]:
     found: dict[int, BaseTool] = {}
     for value in _variables(module).values():
         candidates = cast("Iterable[Any]", value) if isinstance(value, list | tuple) else (value,)
-        found.update({id(tool): tool for tool in candidates if isinstance(tool, BaseTool)})
+        found.update({id(each): tool for each in candidates if (tool := _tool_in(each)) is not None})
     return list(found.values())
+
+
+def _tool_in(value: object) -> BaseTool | None:
+    """The value where it is a tool, ours or LangChain's; None for anything else."""
+    if isinstance(value, BaseTool):
+        return value
+    if is_langchain(value, "langchain_core.tools.") and hasattr(value, "args_schema"):
+        return cast("BaseTool", as_own_tool(value))
+    return None
 
 
 def _named(target: Target, module: ModuleType, tools: list[BaseTool]) -> list[BaseTool]:
@@ -155,8 +165,8 @@ def _named(target: Target, module: ModuleType, tools: list[BaseTool]) -> list[Ba
 
 def _made_from(value: object) -> list[BaseTool]:
     """The tools in a variable: a tool, a tool class, a function or a list of these; none for anything else."""
-    if isinstance(value, BaseTool):
-        return [value]
+    if (tool := _tool_in(value)) is not None:
+        return [tool]
     if inspect.isclass(value) and issubclass(value, BaseTool):
         return [value()]
     if inspect.isroutine(value):

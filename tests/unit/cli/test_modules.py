@@ -78,6 +78,25 @@ def test_a_module_that_cannot_be_used_is_refused_with_the_reason(shop: str, sour
     assert "Traceback" not in ended.err
 
 
+def test_tools_of_langchains_are_found_as_ours_are(shop: str) -> None:
+    path = Path(shop).with_name("chained.py")
+    source = """
+from langchain_core.tools import BaseTool, InjectedToolArg, tool
+from shop import greet
+
+@tool
+def add(a: int, b: int) -> int:
+    '''Add two numbers.'''
+    return a + b
+
+both, marked = [add, greet], InjectedToolArg()
+"""
+    path.write_text(source, encoding="utf-8")
+    for target in (str(path), f"{path}:both"):
+        assert sorted(names(surehand("tools", target).out)) == ["add", "greet"]
+    assert surehand("call", f"{path}:add", '{"a": "1", "b": 2}').out.strip() == "3"
+
+
 def test_a_file_may_import_its_neighbours(shop: str, monkeypatch: pytest.MonkeyPatch) -> None:
     beside = Path(shop).with_name("beside.py")
     beside.write_text("from shop import greet as hello", encoding="utf-8")
