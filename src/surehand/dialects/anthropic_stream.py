@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from surehand.dialects.streams import Reply
+from surehand.dialects.streams import Reply, call_piece
 from surehand.dialects.wire import payload_of
 from surehand.messages import AIMessage, AIMessageChunk, Content, ToolCallChunk
 from surehand.shapes import mapping_of
@@ -199,11 +199,4 @@ def _input(text: str, start: object) -> object:
 
 
 def _piece(index: int, block: Mapping[str, Any], args: str) -> ToolCallChunk:
-    call_id, name = block.get("id"), block.get("name")
-    return {
-        "id": call_id if isinstance(call_id, str) else None,
-        "name": name if isinstance(name, str) else None,
-        "args": args,
-        "index": index,
-        "type": "tool_call_chunk",
-    }
+    return call_piece(args, index=index, call_id=block.get("id"), name=block.get("name"))

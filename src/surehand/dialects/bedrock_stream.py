@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from surehand.dialects.bedrock_blocks import is_server_side, simple
-from surehand.dialects.streams import Reply
+from surehand.dialects.streams import Reply, call_piece
 from surehand.messages import AIMessage, AIMessageChunk, Content, ToolCallChunk
 from surehand.shapes import items_of, mapping_of
 
@@ -113,14 +113,7 @@ def _named(event: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
 
 
 def _piece(index: int, call: Mapping[str, Any], args: str) -> ToolCallChunk:
-    call_id, name = call.get("toolUseId"), call.get("name")
-    return {
-        "id": call_id if isinstance(call_id, str) else None,
-        "name": name if isinstance(name, str) else None,
-        "args": args,
-        "index": index,
-        "type": "tool_call_chunk",
-    }
+    return call_piece(args, index=index, call_id=call.get("toolUseId"), name=call.get("name"))
 
 
 class _Block:

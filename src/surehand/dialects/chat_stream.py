@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from surehand.dialects.streams import FREE_TEXT_END, FREE_TEXT_START, Reply, free_text
+from surehand.dialects.streams import FREE_TEXT_END, FREE_TEXT_START, Reply, call_piece, free_text
 from surehand.dialects.wire import payload_of
 from surehand.messages import AIMessage, AIMessageChunk, ToolCallChunk, new_call_id, text_of
 from surehand.shapes import items_of, mapping_of
@@ -132,15 +132,10 @@ def _is_custom(entry: Mapping[str, Any]) -> bool:
 
 def _piece(entry: Mapping[str, Any]) -> ToolCallChunk:
     fields = mapping_of(entry.get("function")) or mapping_of(entry.get("custom"))
-    index, call_id, name = entry.get("index"), entry.get("id"), fields.get("name")
     args: object = fields.get("arguments", fields.get("input"))
-    return {
-        "id": call_id if isinstance(call_id, str) and call_id != "null" else None,  # as Mistral says that there is none
-        "name": name if isinstance(name, str) else None,
-        "args": args if isinstance(args, str) or args is None else json.dumps(args, default=str),
-        "index": index if isinstance(index, int) else None,
-        "type": "tool_call_chunk",
-    }
+    text = args if isinstance(args, str) or args is None else json.dumps(args, default=str)
+    call_id = None if entry.get("id") == "null" else entry.get("id")  # as Mistral says that there is none
+    return call_piece(text, index=entry.get("index"), call_id=call_id, name=fields.get("name"))
 
 
 def _signed(delta: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
 from surehand.dialects.blocks import answer_text, openai_block
-from surehand.dialects.streams import Reply
+from surehand.dialects.streams import Reply, call_piece
 from surehand.dialects.wire import (
     clean,
     clean_text,
@@ -320,11 +320,5 @@ def _whole(pieces: list[tuple[str, str]]) -> dict[str, Any]:
 def _piece(index: object, given: object) -> ToolCallChunk:
     entry = mapping_of(next(iter(items_of(given)), given))
     fields = mapping_of(entry.get("function"))
-    texts = _texts({"id": entry.get("id"), "name": fields.get("name"), "args": fields.get("arguments")})
-    return {
-        "id": texts.get("id"),
-        "name": texts.get("name"),
-        "args": texts.get("args"),
-        "index": index if isinstance(index, int) else None,
-        "type": "tool_call_chunk",
-    }
+    texts = _texts({"call_id": entry.get("id"), "name": fields.get("name"), "args": fields.get("arguments")})
+    return call_piece(texts.pop("args", None), index=index, **texts)

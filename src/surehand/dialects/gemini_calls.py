@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, Final, TypeAlias, cast
 
+from surehand.dialects.streams import call_piece
 from surehand.messages import ToolCallChunk
 from surehand.shapes import is_array, is_object, items_of, mapping_of
 
@@ -125,14 +126,7 @@ class CallReader:
         return text
 
     def _piece(self, args: str, call: Mapping[str, Any]) -> ToolCallChunk:
-        call_id, name = call.get("id"), call.get("name")
-        return {
-            "id": call_id if isinstance(call_id, str) else None,
-            "name": name if isinstance(name, str) else None,
-            "args": args,
-            "index": self.count - 1,
-            "type": "tool_call_chunk",
-        }
+        return call_piece(args, index=self.count - 1, call_id=call.get("id"), name=call.get("name"))
 
 
 class _Text:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from surehand.dialects.responses_items import CUSTOM, FUNCTION, call_id_of, content_of, is_call, item_of, output_of
-from surehand.dialects.streams import FREE_TEXT_END, FREE_TEXT_START, Reply, free_text
+from surehand.dialects.streams import FREE_TEXT_END, FREE_TEXT_START, Reply, call_piece, free_text
 from surehand.messages import AIMessage, AIMessageChunk, Content, ToolCallChunk
 from surehand.messages.assembly import CUT_OFF
 from surehand.shapes import items_of, mapping_of
@@ -188,7 +188,8 @@ class ResponseStream:
             self._take(item, index, news, is_done=True)
         metadata = {"status": status, **about_reply(response)}
         if metadata["status"] != "completed":  # arguments that did not begin to come are not those of a call without
-            news.pieces += [_piece(slot, CUT_OFF) for slot in self._slots if slot.is_open and not slot.is_closed]
+            running = [slot for slot in self._slots if slot.is_open and not slot.is_closed]
+            news.pieces += [call_piece(CUT_OFF, index=slot.number) for slot in running]
         content = self._content()
         return self._reply.add(
             text=news.text,
@@ -231,9 +232,9 @@ class ResponseStream:
         """End a call; one whose sending stopped gets an end that nobody can read as arguments."""
         slot.is_closed = True
         if slot.item.get("status") == "incomplete":
-            news.pieces.append(_piece(slot, CUT_OFF))
+            news.pieces.append(call_piece(CUT_OFF, index=slot.number))
         elif slot.kind == CUSTOM and not slot.is_contradicted:
-            news.pieces.append(_piece(slot, FREE_TEXT_END))
+            news.pieces.append(call_piece(FREE_TEXT_END, index=slot.number))
 
     def _grow(self, stem: str, end: str, event: Mapping[str, Any], news: _News) -> None:
         """Take in a delta, or the whole that it was a part of."""
@@ -277,7 +278,7 @@ class ResponseStream:
         elif what in _BESIDE and text:
             news.beside[_BESIDE[what]] = news.beside.get(_BESIDE[what], "") + text
         elif slot.is_open and text:
-            news.pieces.append(_piece(slot, free_text(text) if what == "input" else text))
+            news.pieces.append(call_piece(free_text(text) if what == "input" else text, index=slot.number))
 
     def _slot_of(self, item: Mapping[str, Any], index: object, *, is_new: bool) -> _Slot | None:
         """The slot of an item that has begun; from the newest, as numbers and ids may be used again.
@@ -318,13 +319,5 @@ def _fields_of(item: Mapping[str, Any]) -> Iterator[tuple[str, int | None, str]]
 
 
 def _head(slot: _Slot) -> ToolCallChunk:
-    name = slot.item.get("name")
-    return {
-        **_piece(slot, FREE_TEXT_START if slot.kind == CUSTOM else ""),
-        "id": call_id_of(slot.item),
-        "name": name if isinstance(name, str) else None,
-    }
-
-
-def _piece(slot: _Slot, args: str) -> ToolCallChunk:
-    return {"id": None, "name": None, "args": args, "index": slot.number, "type": "tool_call_chunk"}
+    args = FREE_TEXT_START if slot.kind == CUSTOM else ""
+    return call_piece(args, index=slot.number, call_id=call_id_of(slot.item), name=slot.item.get("name"))

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from surehand.messages import AIMessage, AIMessageChunk, CallAssembler, Content, ToolCallChunk, is_ended
 
-__all__ = ["FREE_TEXT_END", "FREE_TEXT_START", "Reply", "free_text"]
+__all__ = ["FREE_TEXT_END", "FREE_TEXT_START", "Reply", "call_piece", "free_text"]
 
 FREE_TEXT_START: Final = '{"input": "'
 FREE_TEXT_END: Final = '"}'
@@ -22,6 +22,17 @@ FREE_TEXT_END: Final = '"}'
 def free_text(text: str) -> str:
     """A piece of a custom call's text, as it stands between ``FREE_TEXT_START`` and ``FREE_TEXT_END``."""
     return json.dumps(text)[1:-1]
+
+
+def call_piece(args: str | None, *, index: object, call_id: object = None, name: object = None) -> ToolCallChunk:
+    """A piece of a call; an id or a name that is no text, and an index that is no number, count as not sent."""
+    return {
+        "id": call_id if isinstance(call_id, str) else None,
+        "name": name if isinstance(name, str) else None,
+        "args": args,
+        "index": index if isinstance(index, int) else None,
+        "type": "tool_call_chunk",
+    }
 
 
 class Reply:
