@@ -9,7 +9,6 @@ LOWEST_VENV := .venv-lowest
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DEMO_READY := $(DEMO_VENV)/.ready
-BENCH_READY := $(VENV)/.ready-bench
 EVAL_READY := $(VENV)/.ready-eval
 CODE := src tests scripts benchmarks evals examples
 
@@ -36,10 +35,6 @@ $(DEMO_READY): pyproject.toml
 	$(DEMO_VENV)/bin/python -m pip install --quiet --editable '.[cli]'
 	@touch $@
 
-$(BENCH_READY): $(READY)
-	$(BIN)/python -m pip install --quiet --group bench
-	@touch $@
-
 $(EVAL_READY): $(READY)
 	$(BIN)/python -m pip install --quiet --group eval
 	@touch $@
@@ -61,7 +56,7 @@ test-local: $(READY) ## the tests that run the embedded model
 test-lowest: $(READY) ## the tests with the oldest versions of the dependencies that we accept
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python $(LOWEST_VENV)
 	$(BIN)/uv pip install --quiet --python $(LOWEST_VENV)/bin/python --resolution lowest-direct \
-		--editable '.[anthropic,cli,draw,google,jsonschema,langchain,mcp,openai,openapi,postgres]'
+		--editable '.[anthropic,cli,draw,google,jsonschema,langchain,langgraph,mcp,openai,openapi,postgres]'
 	$(BIN)/uv pip install --quiet --python $(LOWEST_VENV)/bin/python --group dev
 	$(LOWEST_VENV)/bin/python -m pytest $(ARGS)
 
@@ -87,7 +82,7 @@ layers: $(READY) ## the import contracts
 docs: $(READY) ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-bench: $(BENCH_READY) ## overhead per call, beside LangGraph and the bare floor
+bench: $(READY) ## overhead per call, beside LangGraph and the bare floor
 	$(BIN)/python -m benchmarks $(ARGS)
 
 eval-local: $(EVAL_READY) ## how far the embedded model gets with us and with others; writes the table into the docs
