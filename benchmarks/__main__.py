@@ -29,7 +29,7 @@ def main() -> int:
     logging.disable(logging.INFO)
     print(", ".join(f"{name} {value}" for name, value in environment().items()))
     if not peers.is_there():
-        print("LangGraph is not installed: its rows are left out. Install it with: pip install --group bench")
+        print("LangGraph is not installed: its rows are left out. Install it with: make setup")
     rows: list[Row] = []
     with asyncio.Runner() as runner:
         for case in chosen(sys.argv[1:], runner):
