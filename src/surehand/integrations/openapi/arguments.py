@@ -18,6 +18,7 @@ IDEMPOTENCY_HEADERS: Final = ("idempotency-key", "x-idempotency-key")
 """Headers that the host fills, so that the model is not asked for them."""
 _ILLEGAL: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 _MAX_NAME: Final = 64
+_PLACES: Final = ("path", "query", "header", "cookie")
 _FORMS: Final = ("application/x-www-form-urlencoded", "multipart/form-data")
 _WHOLE: Final = "body"
 _DEEPEST: Final = 20
@@ -53,69 +54,73 @@ def planned(operation: Operation, schemas: Schemas, *, hidden: frozenset[tuple[s
         schemas: Those of the document.
         hidden: Place and name of parameters that the host fills in.
     """
-    own = [
-        parameter
-        for parameter in operation.parameters
-        if not _is_key(parameter) and (parameter.place, parameter.name.lower()) not in hidden
-    ]
-    own.sort(key=lambda parameter: ("path", "query", "header", "cookie").index(parameter.place))
-    names = _Names()
-    parameters = [(names.take(parameter.name, parameter.place), parameter) for parameter in own]
-    properties = {argument: parameter.schema for argument, parameter in parameters}
-    required = [argument for argument, parameter in parameters if parameter.is_required]
-    fields: list[tuple[str, str]] = []
-    whole = None
-    files: set[str] = set()
+    gathered = _Gathered(schemas)
+    for parameter in sorted(operation.parameters, key=lambda parameter: _PLACES.index(parameter.place)):
+        if not _is_key(parameter) and (parameter.place, parameter.name.lower()) not in hidden:
+            gathered.add_parameter(parameter)
     if operation.body is not None:
-        flat = _flat(operation.body, schemas)
-        if flat is None:
-            whole = names.take(_WHOLE, "body")
-            properties[whole] = _sent_as_text(operation.body)
-            files |= {whole} if _is_bytes(operation.body.schema, schemas) or _is_binary(operation.body) else set()
-            required += [whole] if operation.body.is_required else []
-        else:
-            # Authors forget `required: true`, and a body in which something is required is hardly meant to be left out.
-            is_sent = operation.body.is_required or operation.method in ("POST", "PUT", "PATCH")
-            needed = items_of(flat.get("required")) if is_sent else []
-            for name, inner in mapping_of(flat.get("properties")).items():
-                argument = names.take(name, "body")
-                fields.append((argument, name))
-                is_file = operation.body.media_type.startswith("multipart/") and _is_bytes(inner, schemas)
-                files |= {name} if is_file else set()
-                properties[argument] = _as_base64(inner) if is_file else inner
-                required += [argument] if name in needed else []
-    properties = {argument: _without_default(schema) for argument, schema in properties.items()}
-    definitions = schemas.definitions_of(*properties.values())
-    schema: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
-    if required:
-        schema["required"] = required
-    if definitions:
-        schema["$defs"] = definitions
-    key = next((parameter.name for parameter in operation.parameters if _is_key(parameter)), None)
+        gathered.add_body(operation.body, operation.method)
     return Plan(
-        schema=schema,
-        parameters=tuple(parameters),
-        fields=tuple(fields),
-        whole=whole,
-        files=frozenset(files),
-        idempotency_header=key,
+        schema=gathered.schema(),
+        parameters=tuple(gathered.parameters),
+        fields=tuple(gathered.fields),
+        whole=gathered.whole,
+        files=frozenset(gathered.files),
+        idempotency_header=next((parameter.name for parameter in operation.parameters if _is_key(parameter)), None),
     )
 
 
-class _Names:
-    """Gives each argument a legal name that no other has."""
+class _Gathered:
+    """The arguments of one tool in the making; what they are, and where they go, is as in a ``Plan``."""
 
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
+    def __init__(self, schemas: Schemas) -> None:
+        self._schemas = schemas
+        self._properties: dict[str, Any] = {}
+        self._required: list[str] = []
+        self.parameters: list[tuple[str, Parameter]] = []
+        self.fields: list[tuple[str, str]] = []
+        self.whole: str | None = None
+        self.files: set[str] = set()
 
-    def take(self, name: str, place: str) -> str:
-        """The name, or with its place in front, or with a number behind."""
+    def add_parameter(self, parameter: Parameter) -> None:
+        """Take one of the path, the query, the headers or the cookies."""
+        argument = self._add(parameter.name, parameter.place, parameter.schema, is_required=parameter.is_required)
+        self.parameters.append((argument, parameter))
+
+    def add_body(self, body: Body, method: str) -> None:
+        """Take the body's properties, or where it is no plain object the body itself."""
+        flat = _flat(body, self._schemas)
+        if flat is None:
+            self.whole = self._add(_WHOLE, "body", _sent_as_text(body), is_required=body.is_required)
+            self.files |= {self.whole} if _is_bytes(body.schema, self._schemas) or _is_binary(body) else set()
+            return
+        # Authors forget `required: true`, and a body in which something is required is hardly meant to be left out.
+        is_sent = body.is_required or method in ("POST", "PUT", "PATCH")
+        needed = items_of(flat.get("required")) if is_sent else []
+        for name, schema in mapping_of(flat.get("properties")).items():
+            is_file = body.media_type.startswith("multipart/") and _is_bytes(schema, self._schemas)
+            self.files |= {name} if is_file else set()
+            shown = _as_base64(schema) if is_file else schema
+            self.fields.append((self._add(name, "body", shown, is_required=name in needed), name))
+
+    def schema(self) -> dict[str, Any]:
+        """Of all of them; no other argument is taken."""
+        schema: dict[str, Any] = {"type": "object", "properties": self._properties, "additionalProperties": False}
+        if self._required:
+            schema["required"] = self._required
+        if definitions := self._schemas.definitions_of(*self._properties.values()):
+            schema["$defs"] = definitions
+        return schema
+
+    def _add(self, name: str, place: str, schema: Any, *, is_required: bool) -> str:
+        """The argument that it becomes: a legal name that no other has, if need be with its place or a number."""
         legal = _ILLEGAL.sub("_", name).strip("_")[:_MAX_NAME] or place
         candidates = [legal, f"{place}_{legal}"[:_MAX_NAME]]
-        candidates += [f"{legal[: _MAX_NAME - 4]}_{number}" for number in range(2, len(self._taken) + 3)]
-        taken = next(candidate for candidate in candidates if candidate not in self._taken)
-        self._taken.add(taken)
-        return taken
+        candidates += [f"{legal[: _MAX_NAME - 4]}_{number}" for number in range(2, len(self._properties) + 3)]
+        argument = next(candidate for candidate in candidates if candidate not in self._properties)
+        self._properties[argument] = _without_default(schema)
+        self._required += [argument] if is_required else []
+        return argument
 
 
 def _is_key(parameter: Parameter) -> bool:
@@ -175,14 +180,9 @@ def _sent_as_text(body: Body) -> Any:
     if "json" in body.media_type or body.media_type in _FORMS or body.media_type == "*/*":
         return body.schema
     said = mapping_of(body.schema).get("description", "")
-    return (
-        _as_base64({"description": said})
-        if _is_binary(body)
-        else {
-            "type": "string",
-            "description": f"{said} As {body.media_type}.".lstrip(),
-        }
-    )
+    if _is_binary(body):
+        return _as_base64({"description": said})
+    return {"type": "string", "description": f"{said} As {body.media_type}.".lstrip()}
 
 
 def _as_base64(schema: Any) -> dict[str, Any]:
