@@ -185,10 +185,10 @@ def test_ids_that_were_made_stay_the_same() -> None:
 
 def test_time_is_linear_in_the_length() -> None:
     def seconds(count: int) -> float:
-        start = time.perf_counter()
+        start = time.process_time()
         assembled(
             piece('{"x": "', name="f", index=0), *(piece("{}", index=0) for _ in range(count)), piece('"}', index=0)
         )
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     assert min(seconds(20_000) for _ in range(3)) < 30 * min(seconds(2_000) for _ in range(3))

@@ -219,6 +219,6 @@ def test_alternatives_that_double_about_one_text_are_not_all_gone_through() -> N
         "properties": {"x": {"$ref": "#/$defs/d0"}},
         "$defs": {**definitions, "d13": {"type": "integer"}},
     }
-    began = time.perf_counter()
+    began = time.process_time()
     assert complaints(written, {"x": "a"})
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1

@@ -48,9 +48,9 @@ def test_a_secret_in_another_script_is_hidden_in_its_escaped_and_quoted_forms() 
 
 def test_ten_thousand_long_secrets_take_no_time_worth_mentioning() -> None:
     secrets = [f"{n} " + "lorem ipsum " * 100 for n in range(10_000)]
-    started = time.perf_counter()
+    started = time.process_time()
     redacted("a message of no secrets", *secrets)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 def test_blank_secrets_are_ignored() -> None:
@@ -243,9 +243,9 @@ def test_what_a_model_needs_to_correct_itself_stays(text: str) -> None:
 )
 def test_names_and_paths_in_a_row_are_not_gone_through_again_and_again(text: str) -> None:
     sent = {"content": "x" * 1_000_000, "parts": ["y" * 10_000] * 100}
-    started = time.perf_counter()
+    started = time.process_time()
     Redactor(sent=sent, environ=NO_ENVIRONMENT).text(text)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_a_path_that_was_sent_is_known_beside_a_long_text_and_many_other_paths() -> None:
@@ -287,9 +287,9 @@ def test_a_path_that_was_sent_is_known_beside_a_long_text_and_many_other_paths()
 )
 def test_a_long_text_of_near_misses_takes_linear_time(piece: str) -> None:
     text = piece * (200_000 // len(piece))
-    started = time.perf_counter()
+    started = time.process_time()
     redacted(text)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize("template", ["(api_key={})", "api_key: {}, next", "token={}", "{{'password': '{}'}}"])

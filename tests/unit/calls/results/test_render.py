@@ -315,9 +315,9 @@ def test_bytes_that_are_no_text_are_base64_with_a_note() -> None:
 
 
 def test_many_bytes_of_text_are_looked_through_quickly() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     assert render_value(b"x" * 20_000_000, max_output=100).notes[0] == "$: 20,000,000 bytes were read as UTF-8 text"
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 def test_an_open_file_is_its_type_and_no_path(tmp_path: Path) -> None:
@@ -528,9 +528,9 @@ def test_a_value_that_explodes_is_cut_in_reasonable_time() -> None:
     value: Any = [1]
     for _ in range(60):
         value = [value, value]
-    started = time.perf_counter()
+    started = time.process_time()
     rendered = render_value(value, max_output=1_000)
-    assert time.perf_counter() - started < 30
+    assert time.process_time() - started < 30
     assert any("too large" in note for note in rendered.notes)
 
 
@@ -546,9 +546,9 @@ class EndlessMapping(UserDict[str, Any]):
 
 @pytest.mark.parametrize("make", [endless, lambda: EndlessMapping(a=1)])
 def test_what_is_endless_at_every_level_is_cut_in_reasonable_time(make: Callable[[], Any]) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     rendered = render_value(make(), max_output=1_000)
-    assert time.perf_counter() - started < 30
+    assert time.process_time() - started < 30
     assert rendered.notes
 
 

@@ -322,9 +322,8 @@ def test_a_slow_call_holds_nobody_up(log: Log) -> None:
         node = ToolNode(server)
         slow = threading.Thread(target=answer_of, args=(node, "slow"), kwargs={"seconds": 1.5})
         slow.start()
-        begun = time.monotonic()
         assert answer_of(node, "echo", text="hi").text == "hi"
-        assert time.monotonic() - begun < 1
+        assert slow.is_alive()
         slow.join()
 
 

@@ -279,10 +279,10 @@ def test_a_thousand_operations_become_tools_in_reasonable_time() -> None:
         }
         for n in range(1_000)
     }
-    start = time.perf_counter()
+    start = time.process_time()
     tools = openapi_tools(document(paths, components={"schemas": schemas}), base_url=URL)
     assert len(tools) == 1_000
-    assert time.perf_counter() - start < 30
+    assert time.process_time() - start < 30
 
 
 KINDS = ("string", "integer", "boolean", "object", "array")
