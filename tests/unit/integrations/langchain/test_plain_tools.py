@@ -465,3 +465,46 @@ def test_what_a_function_puts_into_the_context_stays_inside() -> None:
     known = known_of(PLAIN["told"])
     came_to(lambda: straight(known, {"a": 1}, None))
     assert _left.get() == "nothing"
+
+
+async def lingering(a: int) -> str:
+    """Stay in its own context over all its waits."""
+    _left.set(f"inside {a}")
+    try:
+        async with asyncio.timeout(0):
+            await asyncio.Event().wait()
+    except TimeoutError:
+        async with asyncio.TaskGroup() as group:
+            other = group.create_task(asyncio.sleep(0, _left.get()))
+        return f"{other.result()}, {_left.get()}"
+    return "never"
+
+
+def test_a_coroutine_keeps_its_context_over_its_waits_and_leaks_nothing_of_it() -> None:
+    known = known_of(tool(lingering))
+
+    async def two() -> list[Any]:
+        values = [(await known.later({"a": a}, "c1", ensure_config())).value for a in (1, 2)]
+        return [*values, _left.get()]
+
+    assert asyncio.run(two()) == ["inside 1, inside 1", "inside 2, inside 2", "nothing"]
+
+
+def test_a_cancellation_reaches_the_coroutine_and_gets_out_of_it() -> None:
+    seen: list[str] = []
+
+    async def hanging(a: int) -> None:
+        """Hang."""
+        _left.set(f"inside {a}")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            seen.append(_left.get())
+
+    async def in_time() -> None:
+        async with asyncio.timeout(0.01):
+            await known_of(tool(hanging)).later({"a": 1}, "c1", ensure_config())
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(in_time())
+    assert seen == ["inside 1"]
