@@ -82,6 +82,8 @@ class Session:
         self._client: Client | None = None
         self.problem = ""
         """Why it could not be started, as a clause; empty where it could."""
+        self._said = ""
+        """What it had written to its standard error by then."""
         self._calls = 0
         """How many are under way."""
         self._is_retired = False
@@ -133,9 +135,12 @@ class Session:
         """
         await self._settled.wait()
         if self.problem:
-            raise ToolServerError(
+            error = ToolServerError(
                 server=self._settings.name, problem=self.problem, remedy="Nothing was executed.", retryable=True
             )
+            if self._said:  # as a note: the developer's traceback has it, and no message to a model
+                error.add_note(f"The end of its standard error:\n{self._said}")
+            raise error
 
     async def keep(self) -> None:
         """Open it, wait for its end, close it; whatever becomes of it is told by its fields."""
@@ -253,7 +258,7 @@ class Session:
 
     def _fail(self, error: Exception) -> None:
         self.problem = self._problem(leaf_errors(error)[0])
-        said = self._last_words.told()
+        said = self._said = self._last_words.told()
         logger.warning(
             "the tool server %s %s%s",
             one_line(self._settings.name),
