@@ -28,11 +28,11 @@ from surehand.calls.answer import answer, render
 from surehand.calls.arguments_view import Arguments
 from surehand.calls.call import Call
 from surehand.calls.failures import failed
-from surehand.calls.middleware import Middleware, Run, ToolCallRequest, same_call
-from surehand.concurrency import entered_by_sync_door, finish_without_loop, is_cancelled_from_outside
-from surehand.concurrency.callbacks import run_with_callback
+from surehand.calls.middleware import Middleware, ToolCallRequest, same_call
+from surehand.calls.wrapping import place_in_turn, wrapped
+from surehand.concurrency import is_cancelled_from_outside
 from surehand.errors import InputError
-from surehand.interrupts import Interrupted, interrupted_in
+from surehand.interrupts import interrupted_in
 from surehand.messages import ToolCall, ToolMessage
 from surehand.outcomes import FailureKind
 from surehand.shapes import is_array, is_object
@@ -47,8 +47,6 @@ Core = Callable[[Call], Awaitable[Call]]
 Recheck = Callable[[Call], Call]
 """Parses and validates a call's ``raw`` arguments anew; the outcome is set where they are refused."""
 
-_MAX_WAITING: Final = 64
-"""How many calls of a turn may be inside of synchronous middlewares at a time: each of them keeps a thread."""
 _PLACES: Final = "surehand.middleware.places"
 _LET_OUT: Final = "surehand.middleware.let_out"
 _CHANGED: Final = "a middleware changed the arguments"
@@ -113,13 +111,11 @@ class _Chain:
 
     @asynccontextmanager
     async def place(self, call: Call) -> AsyncGenerator[None]:
-        """Entered while the call is inside of a synchronous middleware; waits while too many others of its turn are."""
+        """Entered while the call is inside of a synchronous middleware; one place is enough for all of its levels."""
         if self._has_place:
             yield
             return
-        places: asyncio.Semaphore = call.turn.shared.setdefault(_PLACES, asyncio.Semaphore(_MAX_WAITING))
-        await places.acquire()
-        with call.turn.holding(call.position, places.release):
+        async with place_in_turn(call, _PLACES):
             self._has_place = True
             try:
                 yield
@@ -233,21 +229,14 @@ class _Level:
         return known
 
     async def _result(self) -> Any:
-        wrap, awrap = self._middleware.wrap, self._middleware.awrap
-        request = self._request()
-        if wrap is None or (awrap is not None and not entered_by_sync_door()):
-            return None if awrap is None else await awrap(request, self.run)
-        if self._call.turn.is_inline:
-            return wrap(request, lambda given: finish_without_loop(self.run(given)))
-        async with self._chain.place(self._call):
-            return await run_with_callback(partial(_wrapped, wrap, request), self._run_or_ask)
-
-    async def _run_or_ask(self, request: ToolCallRequest) -> ToolMessage | Interrupted:
-        """``run`` for a thread, which has to hear of a question to be ended by it."""
-        try:
-            return await self.run(request)
-        except Interrupted as asked:
-            return asked
+        return await wrapped(
+            self._middleware.wrap,
+            self._middleware.awrap,
+            self._request(),
+            self.run,
+            is_inline=self._call.turn.is_inline,
+            place=partial(self._chain.place, self._call),
+        )
 
     def _request(self) -> ToolCallRequest:
         call, turn, tool = self._call, self._call.turn, self._call.tool
@@ -312,20 +301,6 @@ class _Level:
     @property
     def _last(self) -> Call:
         return self._ends[-1] if self._ends else self._call
-
-
-def _wrapped(
-    wrap: Callable[[ToolCallRequest, Run], Any],
-    request: ToolCallRequest,
-    ask: Callable[[ToolCallRequest], ToolMessage | Interrupted],
-) -> Any:
-    def run(given: ToolCallRequest) -> ToolMessage:
-        found = ask(given)
-        if isinstance(found, Interrupted):
-            raise found
-        return found
-
-    return wrap(request, run)
 
 
 def _are_same(arguments: object, others: object) -> bool:

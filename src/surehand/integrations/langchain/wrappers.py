@@ -23,15 +23,15 @@ from langgraph.prebuilt.tool_node import ToolCallRequest
 
 from surehand.calls import Call, Through, ToolTable, amended, broken, failed
 from surehand.calls.answer import answer, render
-from surehand.concurrency import entered_by_sync_door, finish_without_loop, is_cancelled_from_outside
-from surehand.concurrency.callbacks import run_with_callback
+from surehand.calls.wrapping import place_in_turn, wrapped
+from surehand.concurrency import is_cancelled_from_outside
 from surehand.dialects.langchain_messages import read_messages
 from surehand.errors import InputError, OptionError
 from surehand.integrations.langchain.commands import GraphCommand, listed, received
 from surehand.integrations.langchain.frames import Frame, entered
 from surehand.integrations.langchain.outputs import Output
 from surehand.integrations.langchain.runtimes import runtime_of
-from surehand.interrupts import Interrupted, interrupted_in
+from surehand.interrupts import interrupted_in
 from surehand.messages import ToolMessage
 from surehand.outcomes import FailureKind
 from surehand.wording import one_line
@@ -40,8 +40,6 @@ __all__ = ["Wrapped", "Wrappers", "check_wrapper"]
 
 logger = logging.getLogger("surehand.integrations")
 
-_MAX_WAITING: Final = 64
-"""How many calls of a turn may be inside of a synchronous wrapper at a time: each of them keeps a thread."""
 _PLACES: Final = "surehand.langgraph.places"
 
 
@@ -140,26 +138,14 @@ class Wrapped:
         return broken(last, error, has_run=bool(self._ends), is_in_doubt=False)._replace(name=self._call.name)
 
     async def _result(self, wrappers: Wrappers) -> Any:
-        wrap, awrap, request = wrappers.wrap, wrappers.awrap, self._request()
-        if wrap is None or (awrap is not None and not entered_by_sync_door()):
-            return None if awrap is None else await awrap(request, self._execute)
-        if self._call.turn.is_inline:
-            return wrap(request, self._execute_here)
-        places: asyncio.Semaphore = self._call.turn.shared.setdefault(_PLACES, asyncio.Semaphore(_MAX_WAITING))
-        await places.acquire()
-        with self._call.turn.holding(self._call.position, places.release):
-            return await run_with_callback(partial(_wrapped, wrap, request), self._execute_or_ask)
-
-    def _execute_here(self, request: Any) -> Any:
-        """``execute`` where no loop is needed."""
-        return finish_without_loop(self._execute(request))
-
-    async def _execute_or_ask(self, request: Any) -> Any:
-        """``execute`` for a thread, which has to hear of a question to be ended by it."""
-        try:
-            return await self._execute(request)
-        except Interrupted as asked:
-            return asked
+        return await wrapped(
+            wrappers.wrap,
+            wrappers.awrap,
+            self._request(),
+            self._execute,
+            is_inline=self._call.turn.is_inline,
+            place=partial(place_in_turn, self._call, _PLACES),
+        )
 
     def _request(self) -> ToolCallRequest:
         call, args = self._call, self._call.raw
@@ -272,13 +258,3 @@ class Wrapped:
             value=result,
             remedy="Return execute(request) or an answer of its own; give an async function as awrap_tool_call.",
         )
-
-
-def _wrapped(wrap: Callable[..., Any], request: Any, ask: Callable[[Any], Any]) -> Any:
-    def execute(given: Any) -> Any:
-        found = ask(given)
-        if isinstance(found, Interrupted):
-            raise found
-        return found
-
-    return wrap(request, execute)
