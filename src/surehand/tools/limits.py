@@ -10,7 +10,7 @@ from surehand.shapes import is_array, is_object
 from surehand.tools.forms import Notes
 from surehand.tools.forms.lists import types_of
 
-__all__ = ["Limits", "Size", "check_limits", "size_of"]
+__all__ = ["SchemaLimits", "Size", "check_limits", "size_of"]
 
 _LARGE_ENUM: Final = 250
 _LARGE_ENUM_CHARACTERS: Final = 15_000
@@ -18,7 +18,7 @@ _LARGE_ENUM_CHARACTERS: Final = 15_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class SchemaLimits:
     """How much of something a strict schema may hold; None where the provider does not count it."""
 
     properties: int | None = None
@@ -54,7 +54,7 @@ def size_of(schema: Mapping[str, Any]) -> Size:
     return size
 
 
-def check_limits(schema: Mapping[str, Any], limits: Limits, notes: Notes) -> None:
+def check_limits(schema: Mapping[str, Any], limits: SchemaLimits, notes: Notes) -> None:
     """Refuse a schema that the provider would refuse for its size.
 
     Raises:

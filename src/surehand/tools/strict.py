@@ -16,7 +16,7 @@ from typing import Any, Final
 from surehand.shapes import is_array, is_object
 from surehand.tools.forms import Notes, inlined
 from surehand.tools.forms.lists import types_of
-from surehand.tools.limits import Limits, check_limits
+from surehand.tools.limits import SchemaLimits, check_limits
 
 __all__ = ["ANTHROPIC", "OPENAI", "StrictRules", "strict_schema"]
 
@@ -49,7 +49,7 @@ class StrictRules:
     """Whether every property has to be required, so that optional ones are made nullable."""
     allows_recursion: bool
     """Whether a definition may refer to itself."""
-    limits: Limits
+    limits: SchemaLimits
 
 
 # https://platform.openai.com/docs/guides/structured-outputs, "Supported schemas"
@@ -62,7 +62,7 @@ OPENAI: Final = StrictRules(
     most_min_items=None,
     is_all_required=True,
     allows_recursion=True,
-    limits=Limits(properties=5_000, enum_values=1_000, depth=10, characters=120_000),
+    limits=SchemaLimits(properties=5_000, enum_values=1_000, depth=10, characters=120_000),
 )
 # https://platform.claude.com/docs/en/build-with-claude/structured-outputs, "JSON Schema limitations"
 ANTHROPIC: Final = StrictRules(
@@ -72,7 +72,7 @@ ANTHROPIC: Final = StrictRules(
     most_min_items=1,
     is_all_required=False,
     allows_recursion=False,
-    limits=Limits(optional=24, unions=16),
+    limits=SchemaLimits(optional=24, unions=16),
 )
 
 
