@@ -81,6 +81,15 @@ def test_items_are_read_by_their_dialect(items: list[Item], dialect: str) -> Non
     assert convert_to_messages(items) == read
 
 
+@pytest.mark.parametrize(("items", "dialect"), READ_BY)
+def test_no_two_dialects_say_that_only_they_can_read_an_item(items: list[Item], dialect: str) -> None:
+    names = {name for _, name in READ_BY}
+
+    for item in items:
+        owners = [name for name in names if importlib.import_module(f"surehand.dialects.{name}").owns(item)]
+        assert owners in ([], [dialect])
+
+
 def test_a_reply_alone_and_the_objects_of_sdks_are_read_too() -> None:
     (reply,) = convert_to_messages(ChatCompletion.model_validate(COMPLETION))
     (content,) = convert_to_messages(Content.model_validate(GEMINI_CALL))
