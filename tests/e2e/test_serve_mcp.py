@@ -305,7 +305,11 @@ def test_our_own_client_over_pipes_and_nothing_is_left() -> None:
         assert answer_of(node, "add", a=2, b=3).text == "5"
         os.kill(process, signal.SIGKILL)
         until(lambda: not is_alive(process))
-        until(lambda: answer_of(node, "pid").text.isdigit())  # until its end was heard, a call may be in doubt
+
+        def is_back() -> bool:  # until its end was heard, a call may be in doubt
+            return answer_of(node, "pid").text.isdigit()
+
+        until(is_back)
         after = int(answer_of(node, "pid").text)
         assert after != process
     assert not is_alive(after)
