@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from surehand.shapes import is_array, is_object
 from surehand.spec.json_checker import Checker
-from surehand.spec.json_places import parts_of
+from surehand.spec.json_places import item_parts, parts_of
 from surehand.spec.places import with_value
 
 __all__ = ["Defaults"]
@@ -81,11 +81,7 @@ class Defaults:
                 yield from self._missing(other, item, (*place, name))
 
     def _missing_below(self, schema: Mapping[str, Any], value: list[Any], place: _Place) -> Iterator[_Missing]:
-        items = schema.get("items")
-        prefix = schema.get("prefixItems", items)
-        first: list[Any] = prefix if is_array(prefix) else []
-        for index, item in enumerate(value):
-            part = first[index] if index < len(first) else items
+        for index, (part, item) in enumerate(zip(item_parts(schema, len(value)), value, strict=True)):
             if is_object(part):
                 yield from self._missing(part, item, (*place, index))
 

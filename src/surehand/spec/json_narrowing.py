@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from surehand.shapes import is_array, is_object
 from surehand.spec.directions import type_name
-from surehand.spec.json_places import References
+from surehand.spec.json_places import References, item_parts
 
 __all__ = ["narrowed"]
 
@@ -80,7 +80,7 @@ class _Narrowing:
         if is_object(value):
             found.update(self._properties(schema, value, depth))
         elif is_array(value) and value:  # no list of schemas may be empty
-            parts = zip(_parts_of_items(schema, value), value, strict=True)
+            parts = zip(item_parts(schema, len(value)), value, strict=True)
             found["prefixItems"] = [self._inside(part, item, depth) for part, item in parts]
         return found
 
@@ -156,15 +156,6 @@ class _Narrowing:
         yield "properties", found
         if not has_patterns and other is False:
             yield "additionalProperties", False
-
-
-def _parts_of_items(schema: Mapping[str, Any], value: list[Any]) -> Iterator[Any]:
-    items = schema.get("items", True)
-    prefix = schema.get("prefixItems", items)
-    first: list[Any] = prefix if is_array(prefix) else []
-    rest = schema.get("additionalItems", True) if is_array(items) else items
-    for index in range(len(value)):
-        yield first[index] if index < len(first) else rest
 
 
 def _tag(part: Any) -> Any:

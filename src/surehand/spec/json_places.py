@@ -13,7 +13,7 @@ from urllib.parse import unquote, urldefrag, urljoin
 from surehand.shapes import is_array, is_object
 from surehand.spec.places import pointed
 
-__all__ = ["LISTED", "NAMED", "REFERENCES", "SINGLE", "Part", "References", "parts_of"]
+__all__ = ["LISTED", "NAMED", "REFERENCES", "SINGLE", "Part", "References", "item_parts", "parts_of"]
 
 REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 
@@ -70,6 +70,16 @@ def parts_of(schema: Mapping[str, Any]) -> Iterator[Part]:
             yield Part(keyword, None, value)
         elif keyword in LISTED and is_array(value):
             yield from (Part(keyword, index, part) for index, part in enumerate(value) if _is_schema(part))
+
+
+def item_parts(schema: Mapping[str, Any], count: int) -> Iterator[Any]:
+    """The schema of each of the first items of a list, in the spelling of any draft; true where none is given."""
+    items = schema.get("items", True)
+    prefix = schema.get("prefixItems", items)
+    first: list[Any] = prefix if is_array(prefix) else []
+    rest = schema.get("additionalItems", True) if is_array(items) else items
+    for index in range(count):
+        yield first[index] if index < len(first) else rest
 
 
 def _is_schema(value: object) -> bool:

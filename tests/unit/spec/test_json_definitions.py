@@ -122,6 +122,14 @@ DEFAULTS: list[tuple[Schema, Any, Any]] = [
     (schema({"a": schema({"b": {"default": [1]}})}), {}, {}),
     (schema({"a": {"items": schema({"b": {"default": 1}})}}), {"a": [{}, {"b": 2}]}, {"a": [{"b": 1}, {"b": 2}]}),
     (schema({"a": {"prefixItems": [schema({"b": {"default": 1}})]}}), {"a": [{}, {}]}, {"a": [{"b": 1}, {}]}),
+    (
+        schema(
+            {"a": {"items": [{}], "additionalItems": schema({"b": {"default": 1}})}},
+            **{"$schema": "http://json-schema.org/draft-07/schema#"},
+        ),
+        {"a": [{}, {}]},
+        {"a": [{}, {"b": 1}]},
+    ),
     (schema({}, additionalProperties=schema({"b": {"default": 1}})), {"x": {}}, {"x": {"b": 1}}),
     (
         schema({"a": {"default": 1}, "b": {"default": 2}}, oneOf=[{"required": ["a"]}, {"required": ["b"]}]),
