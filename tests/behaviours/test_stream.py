@@ -17,7 +17,8 @@ def assembled(*deltas: list[dict[str, Any]]) -> list[tuple[str, str, Any]]:
     stream = openai_chat.ChatStream()
     for tool_calls in deltas:
         stream.feed({"choices": [{"index": 0, "delta": {"tool_calls": tool_calls}}]})
-    stream.feed({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]})
+    end: dict[str, Any] = {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}
+    stream.feed(end)
     return [(call["id"], call["name"], call["args"]) for call in stream.finish().tool_calls]
 
 

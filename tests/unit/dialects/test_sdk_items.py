@@ -94,8 +94,8 @@ def test_a_stream_takes_the_chunks_that_openais_sdk_makes() -> None:
 
 
 def test_a_stream_takes_the_events_that_anthropics_sdk_makes() -> None:
-    head = {"id": "r", "type": "message", "role": "assistant", "model": "m", "content": []}
-    call = {"type": "tool_use", "id": "c1", "name": "add", "input": {}}
+    head: dict[str, Any] = {"id": "r", "type": "message", "role": "assistant", "model": "m", "content": []}
+    call: dict[str, Any] = {"type": "tool_use", "id": "c1", "name": "add", "input": {}}
     stream = anthropic_messages.MessageStream()
     for event in (
         RawMessageStartEvent.model_validate(
