@@ -155,7 +155,7 @@ def test_a_tool_of_ours_is_called_by_bare_arguments_as_any_of_langchains_is() ->
     assert exported.invoke(call("divide", a=1, b=2)).content == "0.5"
 
 
-def test_no_process_runs_what_was_not_approved_in_it_or_another(tmp_path: Path) -> None:
+def test_with_a_process_for_each_answer_each_effect_happens_once_and_as_it_was_approved(tmp_path: Path) -> None:
     pytest.importorskip("langgraph.checkpoint.sqlite")
     done = tmp_path / "done"
 
@@ -167,11 +167,14 @@ def test_no_process_runs_what_was_not_approved_in_it_or_another(tmp_path: Path) 
             command, check=True, capture_output=True, text=True, timeout=60, env=environment
         ).stdout.split("\n")[:-1]
 
-    assert step("begin") == ["send to ada?"]
+    assert step("begin") == ["wipe"]
+    assert step("approve") == ["send to ada?"]
     assert step("yes") == ["delete?"]
-    assert step("no") == []
-    # What is known of a finished call does not outlive its process: it runs again, with the answer that was its own.
-    assert set(done.read_text().split("\n")[:-1]) == {"send yes", "delete no"}
+    told = ["0 wiped None", "1 sent None", "2 charged {'receipt': 20}", "3 noted ['hi']", "4 deleted None"]
+    assert sorted(step("no")) == told
+    lines = done.read_text().split("\n")[:-1]
+    assert sorted(lines[:2]) == ["charge 20", "note hi"]
+    assert lines[2:] == ["wipe /a", "send yes", "delete no"]
 
 
 def test_a_run_is_interrupted_in_the_middle_of_a_loop_and_resumed() -> None:

@@ -140,7 +140,7 @@ class ToolNode(OwnToolNode, Runnable[Any, Any]):  # type: ignore[misc]  # a Runn
         try:
             return self._output(turn, run_turn_sync(calls))
         except Interrupted as asked:
-            turn.questions.put(asked)
+            turn.put(asked)
         except Exception as error:
             turn.failed(error)
             raise
@@ -170,7 +170,7 @@ class ToolNode(OwnToolNode, Runnable[Any, Any]):  # type: ignore[misc]  # a Runn
         try:
             return self._output(turn, await run_turn(calls))
         except Interrupted as asked:
-            turn.questions.put(asked)
+            turn.put(asked)
         except Exception as error:
             turn.failed(error)
             raise
@@ -199,8 +199,7 @@ class ToolNode(OwnToolNode, Runnable[Any, Any]):  # type: ignore[misc]  # a Runn
             turn.place = "" if message.id else visit.task
             if not turn.thread_id:  # replies from a cache have the same ids for everybody who asks
                 turn.__dict__["mark"] = f"{turn.mark} in {visit.task or urandom(8).hex()}"
-            assert surroundings.journal is not None  # noqa: S101 - narrows the type: the host brought none
-            surroundings.journal.open(turn.thread_id, turn.mark, is_retry=visit.node_attempt > 1)
+            surroundings.open(turn)
         return turn
 
     def _surroundings(self, visit: GraphVisit) -> GraphTurn:

@@ -3,7 +3,8 @@
 LangGraph counts the questions of a node, and gives the first answer to whoever asks first. Of calls that run side by
 side, that may be any. So each call has a count of its own here; of the questions that are open, the one of the first
 call is put before the graph; and beside each answer in the list that LangGraph keeps for the node stands which question
-it is the answer to. That list outlives the process, and so does who was meant.
+it is the answer to. That list outlives the process, and so does who was meant. What finished calls came to rides along
+in it, beside the newest question: in a place of its own it would move those of the answers.
 
 What would change our minds: an interrupt in LangGraph that says by a key of its own which question it is.
 """
@@ -36,6 +37,7 @@ _SEND: Final = "__pregel_send"
 _CHECKPOINTER: Final = "__pregel_checkpointer"
 _RESUME: Final = "__resume__"
 _MARK: Final = "__surehand_question__"
+_FINISHED: Final = "__surehand_finished__"
 _SUBGRAPHS: Final = 1_000
 """The most graphs that one call may run; each has a number of its own among those of the node, also after a resume."""
 
@@ -76,6 +78,8 @@ class NodeQuestions:
     """By the question's key."""
     is_open: str | None = None
     """The question that was put before the graph last, where it has no answer."""
+    finished: Sequence[Any] = ()
+    """What the node was left of calls that finished in an earlier run, in whichever process."""
     _kept: list[Any] = field(default_factory=list[Any])
     _was_kept: int = 0
 
@@ -85,6 +89,7 @@ class NodeQuestions:
             return
         self._kept = list(pad.resume)
         self._was_kept = len(self._kept)
+        self.finished = next((item[_FINISHED] for item in reversed(self._kept) if _is_ours(item, _FINISHED)), ())
         self._read()
         if self.is_open is not None and not self.is_open.endswith(_INSIDE):
             answer = pad.get_null_resume(True)
@@ -176,8 +181,12 @@ class NodeQuestions:
         ids = {kind.from_ns(value=None, ns=where).id for where in (place, f"{place}|{number}")}
         return interrupts[0].id in ids
 
-    def put(self, asked: Interrupted) -> NoReturn:
+    def put(self, asked: Interrupted, finished: Sequence[Any] = ()) -> NoReturn:
         """Put the question of the first call before the graph.
+
+        Args:
+            asked: The questions of all calls.
+            finished: What is to be left of calls that are finished.
 
         Raises:
             GraphBubbleUp: Always; the graph ends the run with it, or goes where it says.
@@ -188,6 +197,7 @@ class NodeQuestions:
             raise signal
         # Asked once more, it keeps its place, and so the id that somebody may have in hand.
         kept = self._kept if self.is_open == question.id else [*self._kept, {_MARK: question.id}]
+        kept = _leaving(kept, finished)
         self._conf[_SEND]([(_RESUME, kept)])
         if signal is not None and question.id.endswith(_INSIDE):
             raise signal
@@ -208,10 +218,15 @@ class NodeQuestions:
             var_child_runnable_config.reset(token)
         raise AssertionError  # an interrupt without an answer always raises
 
-    def keep(self) -> None:
-        """Have the answers stay known though the node fails: LangGraph forgets those that were given by an id."""
-        if len(self._kept) > self._was_kept and (send := self._conf.get(_SEND)) is not None:
-            send([(_RESUME, self._kept)])
+    def keep(self, finished: Sequence[Any] = ()) -> None:
+        """Have the answers stay known though the node fails: LangGraph forgets those that were given by an id.
+
+        Args:
+            finished: What is to be left of calls that are finished.
+        """
+        is_news = len(self._kept) > self._was_kept or bool(finished)
+        if is_news and (send := self._conf.get(_SEND)) is not None:
+            send([(_RESUME, _leaving(self._kept, finished))])
 
 
 _INSIDE: Final = "/inside"
@@ -224,7 +239,27 @@ def _nothing_heard(consume: bool = False) -> None:  # noqa: FBT001, FBT002 - Lan
 
 
 def _mark_in(item: Any) -> str | None:
-    return cast("dict[str, Any]", item).get(_MARK) if isinstance(item, dict) else None
+    return item[_MARK] if _is_ours(item, _MARK) else None
+
+
+def _is_ours(item: Any, key: str) -> bool:
+    return isinstance(item, dict) and key in item
+
+
+def _leaving(kept: Sequence[Any], finished: Sequence[Any]) -> list[Any]:
+    """The list with what is left of finished calls beside the newest question, and nowhere else.
+
+    No item moves: answers and ids go by their places. Where nothing was asked yet, it is an item of its own, the first.
+    """
+    bare = [{**item, _FINISHED: []} if _is_ours(item, _FINISHED) else item for item in kept]
+    places = [place for place, item in enumerate(bare) if _mark_in(item) is not None]
+    if not finished:
+        return bare
+    left = {_FINISHED: list(finished)}
+    if places:
+        bare[places[-1]] = {**bare[places[-1]], **left}
+        return bare
+    return [left, *(bare[1:] if bare and _is_ours(bare[0], _FINISHED) else bare)]
 
 
 def _is_question(signal: BaseException) -> bool:

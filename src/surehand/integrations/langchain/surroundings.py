@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, cast
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NoReturn, cast
 
 from langchain_core.messages import ToolMessage as ForeignAnswer
 from langchain_core.runnables import RunnableConfig
 from langgraph import errors
 from langgraph.errors import GraphBubbleUp
 
-from surehand.calls import Answers, Call, RegisteredTool, Through, ToolTable, amended
+from surehand.calls import Answers, Call, CallKey, RegisteredTool, Through, ToolTable, Turn, amended
 from surehand.integrations.langchain.commands import received
+from surehand.integrations.langchain.finished_calls import read_finished, write_finished
 from surehand.integrations.langchain.frames import Frame, current_frame, entered
 from surehand.integrations.langchain.inputs import GraphVisit
 from surehand.integrations.langchain.outputs import Output
@@ -23,6 +24,7 @@ from surehand.integrations.langchain.turn_journals import TurnJournal
 from surehand.integrations.langchain.upstream import UpstreamErrors, check_answered, check_injected, plain_content
 from surehand.integrations.langchain.wrappers import Wrapped, Wrappers
 from surehand.interrupts import Interrupted, interrupted_in, use_scope
+from surehand.messages import ToolMessage
 
 __all__ = ["GraphTurn"]
 
@@ -49,6 +51,10 @@ class GraphTurn:
     raw: dict[int, list[Any]] = field(default_factory=dict[int, "list[Any]"])
     """What wrappers returned that is handed on as it is, by position."""
     _askers: dict[int, Asker] = field(default_factory=dict[int, Asker])
+    _worded: dict[CallKey, ToolMessage] = field(default_factory=dict[CallKey, ToolMessage])
+    """Answers in LangGraph's words, which are made of the exception: that is nothing to be kept with a thread."""
+    _turn: tuple[str, str] = ("", "")
+    """The thread, and what tells the turn from others."""
 
     @property
     def needs_loop(self) -> bool:
@@ -88,6 +94,17 @@ class GraphTurn:
         check_answered(made, returned=value, **known)
         return made
 
+    def open(self, turn: Turn) -> None:
+        """Say that the node takes up the turn, whose calls are recorded in its own journal."""
+        assert self.journal is not None  # noqa: S101 - narrows the type: the host brought none
+        self._turn = turn.thread_id, turn.mark
+        self.journal.open(*self._turn, is_retry=self.visit.node_attempt > 1)
+        self.journal.learn(read_finished(self.questions.finished, thread_id=turn.thread_id, message_id=turn.mark))
+
+    def put(self, asked: Interrupted) -> NoReturn:
+        """Put a question before the graph, and leave with it what other calls came to."""
+        self.questions.put(asked, self._finished())
+
     def is_over(self, answers: Answers) -> None:
         """Say that the node returns the answers."""
         if self.journal is not None:
@@ -96,7 +113,14 @@ class GraphTurn:
     def failed(self, error: Exception) -> None:
         """Say that the node fails: what was answered stays so, but for an answer that did not fit."""
         if not _is_misanswered(error):
-            self.questions.keep()
+            self.questions.keep(self._finished())
+
+    def _finished(self) -> list[Any]:
+        if self.journal is None or not self.questions.can_ask:
+            return []
+        entries = self.journal.finished(*self._turn)
+        told = {key: replace(entry, answer=self._worded.get(key, entry.answer)) for key, entry in entries.items()}
+        return write_finished(told, checkpointer=self.visit.checkpointer)
 
     async def _ended(self, call: Call, through: Through) -> Call:
         settled = self._settling(through)
@@ -131,7 +155,10 @@ class GraphTurn:
                     check_injected(tool, state=state, store=call.turn.store, key=self.output.key)
                 except Exception as error:  # noqa: BLE001 - what LangGraph raises, when the other calls have ended
                     return amended(call, "", has_run=False)._replace(raises=error)
-            return self._settled(await self._told(call, through, tool), call)
+            ended = self._settled(await self._told(call, through, tool), call)
+            if ended.message is not None:
+                self._worded[ended.key] = ended.message
+            return ended
 
         return settling
 

@@ -3,13 +3,13 @@
 LangGraph runs a node anew from its first line when one of its tools has asked or failed. What the others came to is
 nowhere in the graph yet: a node's updates are kept when it returns. Until then they are remembered here, beside the
 checkpointer that keeps the thread, for every node that works on it: a server may build its graph anew for each request.
-Another process knows nothing of it and runs them again.
+Another process is told of them by what the node leaves with the thread when it asks or fails.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from threading import Lock
 from typing import Any, ClassVar, Final
@@ -88,6 +88,20 @@ class TurnJournal:
             over = self._over.pop((thread_id, message_id), ())
             if not is_retry:
                 self._drop(*over)
+
+    def finished(self, thread_id: str, message_id: str) -> dict[CallKey, Recalled]:
+        """What the calls of a turn came to that have ended."""
+        with self._lock:
+            known = self._turns.get((thread_id, message_id), {})
+            return {key: entry for key, entry in known.items() if entry.answer is not None}
+
+    def learn(self, finished: Mapping[CallKey, Recalled]) -> None:
+        """Take over what calls came to that ended elsewhere; what is known here of their end stays."""
+        with self._lock:
+            for key, entry in finished.items():
+                known = self._turns.get(_turn_of(key), {}).get(key)
+                if known is None or known.answer is None:
+                    self._put(key, replace(entry, version=1 if known is None else known.version + 1))
 
     def _go_on(self, key: CallKey, **changes: Any) -> None:
         with self._lock:
