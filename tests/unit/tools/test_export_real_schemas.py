@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Iterator
 from typing import Any, cast, get_args
@@ -108,8 +109,9 @@ TOOLS = {name: Tool.from_json_schema("t", schema, echo) for name, schema in comm
 CARRIED = {form: [name for name, tool in TOOLS.items() if exports(tool, form)] for form in FORMS}
 
 
-def effects(name: str, form: Form) -> set[str]:
-    return {adaptation.effect for adaptation in adaptations(TOOLS[name].spec, form)}
+@functools.cache
+def effects(name: str, form: Form) -> frozenset[str]:
+    return frozenset(adaptation.effect for adaptation in adaptations(TOOLS[name].spec, form))
 
 
 def test_only_strict_forms_refuse_a_real_schema_and_for_what_they_cannot_say_alone() -> None:
