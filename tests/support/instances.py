@@ -91,7 +91,9 @@ class _Builder:
         extra = node.get("additionalProperties", True)
         if extra is False:
             return declared
-        names = st.text("abc", min_size=1, max_size=3).filter(lambda name: name not in properties)
+        # Not a declared name in another spelling either: that is read as the declared one.
+        known = {name.casefold() for name in properties}
+        names = st.text("abc", min_size=1, max_size=3).filter(lambda name: name not in known)
         more = st.dictionaries(names, self.value(extra, depth + 1) if depth < _DEEPEST else st.none(), max_size=1)
         return st.tuples(declared, more).map(lambda parts: {**parts[1], **parts[0]})
 
