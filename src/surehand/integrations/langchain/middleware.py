@@ -37,15 +37,26 @@ __all__ = ["CallMiddleware", "as_middleware"]
 class _Passage:
     """One call of the agent's on its way."""
 
+    request: Any
+    """LangChain's, which tells the call."""
+    handler: Callable[[Any], Any]
+    """What is further inside."""
     tools: list[BaseTool]
     """The tools that its node knows."""
-    run: Callable[[dict[str, Any]], Any]
-    """Runs it with these arguments, further inside."""
+    is_async: bool
+    """Whether what is further inside is awaited."""
     beside: Any = None
     """What came of it, where that is no tool message."""
 
-    def heard(self, answer: Any) -> Any:
-        """What the call came to, as a body returns it."""
+    def run(self, args: dict[str, Any]) -> Any:
+        """Run it with these arguments, further inside; what it came to, as a body returns it."""
+        answer = self.handler(self.request.override(tool_call={**self.request.tool_call, "args": args}))
+        return self._heard_later(answer) if self.is_async else self._heard(answer)
+
+    async def _heard_later(self, answer: Awaitable[Any]) -> Any:
+        return self._heard(await answer)
+
+    def _heard(self, answer: Any) -> Any:
         if isinstance(answer, ForeignAnswer):
             self.beside = None
             return read_messages([answer])[0]
@@ -98,12 +109,7 @@ class CallMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def wrap_tool_call(self, request: Any, handler: Callable[[Any], Any]) -> Any:
         """Run one call by our rules; ``handler`` is what is further inside."""
-        passage = self._passage(request, is_async=False)
-
-        def run(args: dict[str, Any]) -> Any:
-            return passage.heard(handler(_with_args(request, args)))
-
-        passage.run = run
+        passage = self._passage(request, handler, is_async=False)
         token = _passage.set(passage)
         try:
             (answer,) = self._node.invoke(_conversation(request), request.runtime.config)
@@ -113,12 +119,7 @@ class CallMiddleware(AgentMiddleware[Any, Any, Any]):
 
     async def awrap_tool_call(self, request: Any, handler: Callable[[Any], Awaitable[Any]]) -> Any:
         """Run one call by our rules; ``handler`` is what is further inside."""
-        passage = self._passage(request, is_async=True)
-
-        async def run(args: dict[str, Any]) -> Any:
-            return passage.heard(await handler(_with_args(request, args)))
-
-        passage.run = run
+        passage = self._passage(request, handler, is_async=True)
         token = _passage.set(passage)
         try:
             (answer,) = await self._node.ainvoke(_conversation(request), request.runtime.config)
@@ -130,11 +131,12 @@ class CallMiddleware(AgentMiddleware[Any, Any, Any]):
         del request
         return _passage.get().tools
 
-    def _passage(self, request: Any, *, is_async: bool) -> _Passage:
+    def _passage(self, request: Any, handler: Callable[[Any], Any], *, is_async: bool) -> _Passage:
         given = [tool for tool in getattr(request.runtime, "tools", None) or () if isinstance(tool, ForeignTool)]
         if request.tool is not None and request.tool not in given:
             given.append(request.tool)
-        return _Passage(tools=[self._handed(tool, is_async=is_async) for tool in given], run=_nothing)
+        tools = [self._handed(tool, is_async=is_async) for tool in given]
+        return _Passage(request, handler, tools, is_async)
 
     def _handed(self, tool: ForeignTool, *, is_async: bool) -> BaseTool:
         """The tool with its own arguments and a body that hands them on; the same one for the same tool."""
@@ -180,14 +182,6 @@ def _fatal(given: Any) -> tuple[Any, ...]:
     """What LangGraph's tools raise to say something to their graph goes out as it is, beside what the host names."""
     kinds = items_of(given)
     return (GraphBubbleUp, *(kinds if kinds or given == () else [given]))
-
-
-def _nothing(_: dict[str, Any]) -> Any:
-    raise AssertionError  # a passage is told how to run before it is used
-
-
-def _with_args(request: Any, args: dict[str, Any]) -> Any:
-    return request.override(tool_call={**request.tool_call, "args": args})
 
 
 def _conversation(request: Any) -> list[Message]:
