@@ -35,6 +35,7 @@ from surehand.messages import (
     ToolCall,
     ToolMessage,
     plain_messages,
+    plain_reply,
     repair_transcript,
 )
 from surehand.shapes import items_of, mapping_of
@@ -77,7 +78,7 @@ def read_reply(payload: object) -> AIMessage:
             value=payload,
             remedy="Pass the provider's JSON as it came; an error reply holds no message.",
         )
-    return cast("AIMessage", plain_messages([_reply_fields(reply)])[0])
+    return plain_reply(_reply_fields(reply))
 
 
 def _reply_fields(reply: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ of a text, and what it expects to be shown again. Thoughts are blocks of the con
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from surehand.dialects.blocks import answer_text, openai_block
 from surehand.dialects.streams import Reply, call_piece
@@ -32,6 +32,7 @@ from surehand.messages import (
     ToolCallChunk,
     ToolMessage,
     plain_messages,
+    plain_reply,
     repair_transcript,
     text_of,
 )
@@ -74,7 +75,7 @@ def read_reply(payload: object) -> AIMessage:
             value=payload,
             remedy="Pass what the client returned; an error reply holds no message.",
         )
-    return cast("AIMessage", plain_messages([_reply_fields(reply)])[0])
+    return plain_reply(_reply_fields(reply))
 
 
 def _reply_fields(reply: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from surehand.dialects.blocks import answer_text, anthropic_block
 from surehand.dialects.streams import Reply
@@ -32,6 +32,7 @@ from surehand.messages import (
     ToolMessage,
     new_call_id,
     plain_messages,
+    plain_reply,
     repair_transcript,
 )
 from surehand.shapes import items_of, mapping_of
@@ -72,7 +73,7 @@ def read_reply(payload: object) -> AIMessage:
             value=payload,
             remedy="Pass what the client returned; an error reply holds no message.",
         )
-    return cast("AIMessage", plain_messages([_reply_fields(reply)])[0])
+    return plain_reply(_reply_fields(reply))
 
 
 def _reply_fields(reply: Mapping[str, Any]) -> dict[str, Any]:

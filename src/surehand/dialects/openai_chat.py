@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from surehand.dialects.blocks import answer_text, openai_block
 from surehand.dialects.chat_choices import choice_of
@@ -36,6 +36,7 @@ from surehand.messages import (
     ToolCall,
     ToolMessage,
     plain_messages,
+    plain_reply,
     repair_transcript,
 )
 from surehand.shapes import is_array, items_of, mapping_of
@@ -80,7 +81,7 @@ def read_reply(payload: object, *, choice: int = 0) -> AIMessage:
             value=payload,
             remedy="Pass the provider's JSON as it came; an error reply holds no message.",
         )
-    return cast("AIMessage", plain_messages([fields])[0])
+    return plain_reply(fields)
 
 
 def _reply_fields(reply: Mapping[str, Any], choice: int) -> dict[str, Any]:

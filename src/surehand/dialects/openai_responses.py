@@ -7,7 +7,7 @@ them as they came. Which of them are calls, ``responses_items`` says; how they g
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from surehand.dialects.responses_history import answer_item, write_messages
 from surehand.dialects.responses_items import (
@@ -21,7 +21,7 @@ from surehand.dialects.responses_items import (
 )
 from surehand.dialects.responses_stream import ResponseStream, about_reply, usage_of
 from surehand.errors import InputError
-from surehand.messages import AIMessage, Message, ToolMessage, plain_messages
+from surehand.messages import AIMessage, Message, ToolMessage, plain_messages, plain_reply
 from surehand.shapes import items_of, mapping_of
 
 __all__ = [
@@ -59,7 +59,7 @@ def read_reply(payload: object) -> AIMessage:
             value=payload,
             remedy="Pass the provider's JSON as it came; an error reply holds no output.",
         )
-    return cast("AIMessage", plain_messages([_reply_fields(reply, output)])[0])
+    return plain_reply(_reply_fields(reply, output))
 
 
 def _reply_fields(reply: Mapping[str, Any], output: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from surehand.messages.base import (
     is_empty,
 )
 from surehand.messages.calls import InvalidToolCall, ToolCall, ToolCallChunk, new_call_id
-from surehand.messages.coercion import convert_to_messages, plain_messages
+from surehand.messages.coercion import convert_to_messages, plain_messages, plain_reply
 from surehand.messages.content import Content, text_of
 from surehand.messages.fields import core_schema_of
 from surehand.messages.finish import FinishReason, finish_reason_of, is_ended
@@ -81,6 +81,7 @@ __all__ = [
     "outcome_from_dict",
     "parts_of",
     "plain_messages",
+    "plain_reply",
     "repair_transcript",
     "tell",
     "telling",

@@ -28,7 +28,7 @@ from surehand.messages.provider_items import dialect_of_item, read_items
 from surehand.messages.stored import is_stored, message_from_dict
 from surehand.shapes import is_array, items_of, mapping_of
 
-__all__ = ["as_items", "convert_to_messages", "plain_messages"]
+__all__ = ["as_items", "convert_to_messages", "plain_messages", "plain_reply"]
 
 _ROLES: Final[dict[str, str]] = {
     "user": "human",
@@ -102,6 +102,11 @@ def plain_messages(items: Iterable[object]) -> list[Message]:
     for item in items:
         reader.read(item)
     return reader.messages
+
+
+def plain_reply(fields: Mapping[str, Any]) -> AIMessage:
+    """What a model said, from the fields of an assistant's message in the usual spelling."""
+    return cast("AIMessage", plain_messages([fields])[0])
 
 
 def _is_pair(value: Sequence[object]) -> bool:
