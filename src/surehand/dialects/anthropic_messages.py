@@ -24,6 +24,7 @@ from surehand.dialects.wire import (
     sendable_arguments,
     sendable_id,
     sendable_name,
+    unwritable,
 )
 from surehand.errors import InputError
 from surehand.messages import (
@@ -184,11 +185,7 @@ def _written(message: Message, names: Mapping[str, str]) -> tuple[str, list[dict
         return "user", [_written_answer(message)]
     if isinstance(message, HumanMessage):
         return "user", [anthropic_block(block) for block in content_blocks(message.content)]
-    raise InputError(
-        problem="Anthropic's Messages have no such message",
-        value=message,
-        remedy="Apply RemoveMessage with add_messages before the model is asked.",
-    )
+    raise unwritable(message, "Anthropic's Messages have")
 
 
 def _written_reply(message: AIMessage, names: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -22,7 +22,7 @@ from surehand.dialects.bedrock_blocks import (
 )
 from surehand.dialects.bedrock_stream import ConverseStream, usage_of
 from surehand.dialects.turns import in_turns
-from surehand.dialects.wire import calls_in_order, sendable_arguments, sendable_id, sendable_name
+from surehand.dialects.wire import calls_in_order, sendable_arguments, sendable_id, sendable_name, unwritable
 from surehand.errors import InputError
 from surehand.messages import (
     AIMessage,
@@ -157,11 +157,7 @@ def _written(message: Message, names: Mapping[str, str]) -> tuple[str, list[dict
         return "user", [_written_answer(message, _sendable_id(message.tool_call_id))]
     if isinstance(message, HumanMessage):
         return "user", _blocks(message.content)
-    raise InputError(
-        problem="Converse has no such message",
-        value=message,
-        remedy="Apply RemoveMessage with add_messages before the model is asked.",
-    )
+    raise unwritable(message, "Converse has")
 
 
 def _written_reply(message: AIMessage, names: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -20,6 +20,7 @@ from surehand.dialects.wire import (
     sendable_arguments_text,
     sendable_id,
     sendable_name,
+    unwritable,
 )
 from surehand.errors import InputError
 from surehand.messages import (
@@ -174,11 +175,7 @@ def _written(message: Message, names: Mapping[str, str]) -> dict[str, Any]:
         return {"role": "system", "content": _written_texts(message.content)}
     if isinstance(message, HumanMessage):
         return {"role": "user", "content": _written_parts(message.content)}
-    raise InputError(
-        problem="Cohere's chat has no such message",
-        value=message,
-        remedy="Apply RemoveMessage with add_messages before the model is asked.",
-    )
+    raise unwritable(message, "Cohere's chat has")
 
 
 def _written_reply(message: AIMessage, names: Mapping[str, str]) -> dict[str, Any]:

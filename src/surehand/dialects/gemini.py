@@ -17,7 +17,7 @@ from surehand.dialects.gemini_history import HistoryReader, response_content
 from surehand.dialects.gemini_parts import answer_parts, model_part, user_parts
 from surehand.dialects.gemini_stream import ContentStream, is_reply, json_of, usage_of
 from surehand.dialects.turns import in_turns
-from surehand.dialects.wire import clean, content_blocks, sendable_arguments, sendable_id, sendable_name
+from surehand.dialects.wire import clean, content_blocks, sendable_arguments, sendable_id, sendable_name, unwritable
 from surehand.errors import InputError
 from surehand.messages import (
     AIMessage,
@@ -145,11 +145,7 @@ def write_messages(
         elif isinstance(message, HumanMessage):
             entries.append(("user", user_parts(message.content)))
         else:
-            raise InputError(
-                problem="Gemini's contents have no such message",
-                value=message,
-                remedy="Apply RemoveMessage with add_messages before the model is asked.",
-            )
+            raise unwritable(message, "Gemini's contents have")
     contents = [
         {"role": "model" if turn["role"] == "assistant" else "user", "parts": turn["content"]}
         for turn in in_turns(entries, _text)

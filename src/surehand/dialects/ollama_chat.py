@@ -20,6 +20,7 @@ from surehand.dialects.wire import (
     payload_of,
     sendable_arguments,
     sendable_name,
+    unwritable,
 )
 from surehand.errors import InputError
 from surehand.messages import (
@@ -180,11 +181,7 @@ def _written(message: Message) -> dict[str, Any]:
         return {"role": "system", **_written_content(message)}
     if isinstance(message, HumanMessage):
         return {"role": "user", **_written_content(message)}
-    raise InputError(
-        problem="Ollama's chat has no such message",
-        value=message,
-        remedy="Apply RemoveMessage with add_messages before the model is asked.",
-    )
+    raise unwritable(message, "Ollama's chat has")
 
 
 def _written_content(message: Message) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from surehand.dialects.wire import (
     sendable_arguments_text,
     sendable_id,
     sendable_name,
+    unwritable,
 )
 from surehand.errors import InputError
 from surehand.messages import (
@@ -162,11 +163,7 @@ def _written(message: Message, form: _Form) -> dict[str, Any]:
     elif isinstance(message, HumanMessage):
         role = "user"
     else:
-        raise InputError(
-            problem="Chat Completions have no such message",
-            value=message,
-            remedy="Apply RemoveMessage with add_messages before the model is asked.",
-        )
+        raise unwritable(message, "Chat Completions have")
     written: dict[str, Any] = {"role": role, "content": _parts(message.content)}
     if message.name:
         written["name"] = sendable_name(message.name, {})

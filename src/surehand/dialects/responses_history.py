@@ -22,8 +22,8 @@ from surehand.dialects.wire import (
     sendable_arguments_text,
     sendable_id,
     sendable_name,
+    unwritable,
 )
-from surehand.errors import InputError
 from surehand.messages import (
     AIMessage,
     HumanMessage,
@@ -84,11 +84,7 @@ def _said(message: Message) -> Item:
     elif isinstance(message, HumanMessage):
         role = "user"
     else:
-        raise InputError(
-            problem="OpenAI's Responses have no such message",
-            value=message,
-            remedy="Apply RemoveMessage with add_messages before the model is asked.",
-        )
+        raise unwritable(message, "OpenAI's Responses have")
     return {"role": role, "content": input_content(message.content)}
 
 

@@ -14,9 +14,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from surehand.dialects.blocks import typed_block
-from surehand.errors import shown
+from surehand.errors import InputError, shown
 from surehand.foreign import with_dumped_items
-from surehand.messages import AIMessage, Content, ToolCall, ToolMessage, is_empty, json_form
+from surehand.messages import AIMessage, Content, Message, ToolCall, ToolMessage, is_empty, json_form
 from surehand.shapes import items_of, mapping_of
 from surehand.wording import clipped
 
@@ -31,6 +31,7 @@ __all__ = [
     "sendable_arguments_text",
     "sendable_id",
     "sendable_name",
+    "unwritable",
 ]
 
 
@@ -163,3 +164,17 @@ def calls_in_order(
         if isinstance(call_id, str) and call_id in by_id:
             placed[position] = by_id.pop(call_id)  # a block that has the id of another stands for none
     return placed
+
+
+def unwritable(message: Message, who: str) -> InputError:
+    """What to raise for a message that a provider has none like.
+
+    Args:
+        message: The message.
+        who: Whose messages they are, and the verb: ``Chat Completions have``.
+    """
+    return InputError(
+        problem=f"{who} no such message",
+        value=message,
+        remedy="Apply RemoveMessage with add_messages before the model is asked.",
+    )
