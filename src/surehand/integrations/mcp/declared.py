@@ -6,18 +6,19 @@ tool; it is left out and the developer is told why, because to take it without i
 
 from __future__ import annotations
 
+import functools
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
 from surehand.errors import MissingExtraError, OptionError
+from surehand.integrations.mcp.schemas import declared_schema
 from surehand.policy import UNSET, ToolOptions
 from surehand.shapes import mapping_of
 from surehand.spec import Body, Injection, InjectionKind, ToolContext, ToolSpec
-from surehand.spec.json_schema import JsonSchema
 from surehand.spec.wire import wire_name
 from surehand.tools import Tool
 from surehand.wording import did_you_mean, one_line
@@ -62,12 +63,26 @@ class Choice:
 
     def options_of(self, name: str, annotations: Mapping[str, Any]) -> ToolOptions:
         """How the tool is run, as the host says, then as the server hints."""
-        hints = ToolOptions(
-            destructive=True if annotations.get("destructiveHint") is True else UNSET,
-            read_only=True if self.trust_hints and annotations.get("readOnlyHint") is True else UNSET,
-            idempotent=True if self.trust_hints and annotations.get("idempotentHint") is True else UNSET,
+        may_permit = self.trust_hints
+        hinted = _hinted(
+            self.timeout,
+            is_destructive=annotations.get("destructiveHint") is True,
+            is_read_only=may_permit and annotations.get("readOnlyHint") is True,
+            is_idempotent=may_permit and annotations.get("idempotentHint") is True,
         )
-        return self.options.get(name, ToolOptions()).over(hints, self.timeout)
+        own = self.options.get(name)
+        return hinted if own is None else own.over(hinted)
+
+
+@functools.lru_cache  # thousands of tools have the same few hints
+def _hinted(weaker: ToolOptions, *, is_destructive: bool, is_read_only: bool, is_idempotent: bool) -> ToolOptions:
+    """The options that hints stand for, over weaker ones."""
+    hints = ToolOptions(
+        destructive=True if is_destructive else UNSET,
+        read_only=True if is_read_only else UNSET,
+        idempotent=True if is_idempotent else UNSET,
+    )
+    return hints.over(weaker)
 
 
 class Toolbox:
@@ -145,24 +160,26 @@ class Toolbox:
     def _renewed(self, name: str, entry: Mapping[str, Any]) -> tuple[str, Tool | None]:
         declaration = json.dumps(entry, sort_keys=True, default=repr)
         known = self._made.get(name)
-        return known if known is not None and known[0] == declaration else (declaration, self._tool(name, entry))
+        if known is not None and known[0] == declaration:
+            return known
+        return declaration, self._tool(name, entry, declaration)
 
-    def _tool(self, name: str, entry: Mapping[str, Any]) -> Tool | None:
+    def _tool(self, name: str, entry: Mapping[str, Any], declaration: str) -> Tool | None:
         try:
-            return self._made_of(name, entry)
+            return self._made_of(name, entry, declaration)
         except MissingExtraError:
             raise
         except Exception as error:  # noqa: BLE001 - a foreign schema, which may break whatever reads it
             self._left_out(name, f"{type(error).__name__}: {error}")
             return None
 
-    def _made_of(self, name: str, entry: Mapping[str, Any]) -> Tool:
+    def _made_of(self, name: str, entry: Mapping[str, Any], declaration: str) -> Tool:
         title, description = entry.get("title"), entry.get("description")
         own = self._choice.name_of(name)
         spec = ToolSpec(
             name=own,
             description=next((text.strip() for text in (description, title) if isinstance(text, str)), ""),
-            schema=JsonSchema(cast("Any", entry.get("inputSchema")), tool=own),
+            schema=declared_schema(entry.get("inputSchema"), declaration, tool=own),
             body=self._body(name),
             options=self._choice.options_of(name, mapping_of(entry.get("annotations"))),
             metadata={"mcp": {"server": self._choice.server, "tool": name, "declaration": dict(entry)}},

@@ -226,9 +226,12 @@ class Session:
             if len(entries) < len(declared):
                 logger.debug("%s: some of its tools have no name", one_line(self._settings.name))
             cursor = page.next_cursor
-            if cursor is None or cursor in seen:
+            if cursor is None:
+                return entries
+            if cursor in seen:
                 break
             seen.add(cursor)
+        logger.warning("%s: its list of tools has no end; %s were read", one_line(self._settings.name), len(entries))
         return entries
 
     async def call(

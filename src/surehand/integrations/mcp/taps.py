@@ -36,6 +36,7 @@ _BAD_GATEWAY: Final = 502
 _SESSION_HEADER: Final = "mcp-session-id"
 _MAX_DEPTH: Final = 100
 """How deep a schema may be for the SDK to see it: it refuses a list of tools for one that is too deep."""
+_HOLDERS: Final = frozenset({dict, list})
 _MAX_TOLD: Final = 3
 """How often a session's developer is told of the same fault."""
 _UNSENT: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
@@ -168,9 +169,14 @@ def _readable_tool(tool: Any) -> dict[str, Any]:
     return {"name": name, "inputSchema": schema if is_usable and _is_shallow(schema) else {"type": "object"}}
 
 
-def _is_shallow(value: Any, depth: int = _MAX_DEPTH) -> bool:
-    within = value.values() if is_object(value) else items_of(value)
-    return depth > 0 and all(_is_shallow(item, depth - 1) for item in within)
+def _is_shallow(value: Any) -> bool:
+    level: list[Any] = [value]
+    for _ in range(_MAX_DEPTH):
+        held = [holder.values() if is_object(holder) else holder for holder in level]
+        level = [item for items in held for item in items if type(item) in _HOLDERS]
+        if not level:
+            return True
+    return False
 
 
 class _Stream:
