@@ -95,12 +95,20 @@ _HARMLESS: Final = frozenset(
 """What may follow the name of a secret and is none: ``token: expired``, ``has_password=False``."""
 
 
+_OPEN: Final = REDACTED[:-1]
+"""How a value that is hidden already ends where the value is taken to end before a bracket."""
+_URL: Final = re.compile(rf"[A-Za-z][\w+.-]{{0,30}}://{re.escape(_OPEN)}(?:\]\S*)?")
+"""A URL without its user information."""
+
+
 def _hide_value(match: re.Match[str]) -> str:
-    # A value ends before a bracket, so that one which is hidden already was found without its own closing bracket.
+    """The name with its value hidden; the match as it is where the value is no secret, or nothing but hidden."""
     value = match["value"]
-    plain = value.strip("\\\"'.!?")
+    end = REDACTED if not value.endswith(_OPEN) else _OPEN
+    plain = value.removesuffix(_OPEN).replace(REDACTED, " ").strip("\\\"'.!? ")
     is_none = all(word in _HARMLESS for word in plain.casefold().split()) or not any(map(str.isalnum, plain))
-    return match[0] if is_none or REDACTED[:-1] in value else f"{match['name']}{REDACTED}"
+    is_none = is_none or _URL.fullmatch(value.strip("\\\"'")) is not None
+    return match[0] if is_none else f"{match['name']}{end}"
 
 
 _ASSIGNED: Final = re.compile(
@@ -151,8 +159,6 @@ def _hide_named(match: re.Match[str]) -> str:
 
 
 def _hide_assigned(text: str) -> str:
-    if "ookie" in text or "OOKIE" in text:
-        text = _COOKIE.sub(_hide_value, text)
     if "', " in text or '", ' in text:
         text = _PAIR.sub(_hide_value, text)
     if "</" in text:
@@ -163,7 +169,9 @@ def _hide_assigned(text: str) -> str:
         text = _ASSIGNED.sub(_hide_value, text)
     if ":" in text:
         text = _LABELLED.sub(_hide_value, text)
-    return _NAMED.sub(_hide_named, text)
+    text = _NAMED.sub(_hide_named, text)
+    # Cookies end with the line or at a quote: what is named in the same line is hidden before its name goes with them.
+    return _COOKIE.sub(_hide_value, text) if "ookie" in text or "OOKIE" in text else text
 
 
 _ESCAPED: Final = r"(?:\\{1,8}r)?\\{1,8}n"

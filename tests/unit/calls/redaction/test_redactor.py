@@ -186,6 +186,17 @@ def test_a_path_that_the_model_has_sent_is_not_hidden_from_it(text: str, expecte
             r"TypeError: x\n[redacted]\nend",
         ),
         ("Boom\n   at A.B(String x) in C:\\a.cs:line 5\nend", "Boom\n[redacted]\nend"),
+        ("Cookie: sid=38afes7a8; t=sk-proj-abcdefghij1234567890", "Cookie: [redacted]"),
+        ("Cookie: sid=38afes7a8 for https://u:pw@h/x", "Cookie: [redacted]"),
+        ('Cookie: sid=38afes7a8, password="a b"', "Cookie: [redacted]"),
+        ('password="hunter2 sk-proj-abcdefghij1234567890"', "password=[redacted]"),
+        ("password=hunter2@http://u:pw@h", "password=[redacted]@h"),
+        ("<password>hunter2 sk-proj-abcdefghij1234567890</password>", "<password>[redacted]</password>"),
+        ("('cookie', 'a=b; t=sk-proj-abcdefghij1234567890')", "('cookie', [redacted])"),
+        (
+            "dsn=postgres://u:pw@h/db, DSN='postgres://u:pw@h/db'",
+            "dsn=postgres://[redacted]@h/db, DSN='postgres://[redacted]@h/db'",
+        ),
     ],
 )
 def test_what_looks_like_a_secret_or_a_place_on_the_host_is_hidden(text: str, expected: str) -> None:
@@ -290,6 +301,37 @@ def test_a_long_text_of_near_misses_takes_linear_time(piece: str) -> None:
     started = time.process_time()
     redacted(text)
     assert time.process_time() - started < 5
+
+
+SIDE_BY_SIDE = [
+    "Authorization: Bearer {0}",
+    "X-Api-Key: {0}",
+    "Cookie: sid={0}; lang=de",
+    "https://user:{0}@host/x",
+    "password={0}",
+    'password="{0} {0}"',
+    '{{"password": "{0}"}}',
+    "{{'Authorization': 'Bearer {0}'}}",
+    "https://api.example.com/x?api_key={0}&y=1",
+    "sk-{0}",
+    "Server=h;Uid=u;Pwd={0};",
+    "mysql --password {0}",
+    "access_token: {0}",
+    "<password>{0}</password>",
+    "('authorization', 'Bearer {0}')",
+    "password '{0}'",
+    "secret key {0}",
+]
+
+
+@pytest.mark.parametrize("separator", [" | ", ", ", "; ", " ", "\n", "', '"])
+def test_no_secret_keeps_the_one_beside_it_from_being_hidden(separator: str) -> None:
+    first, second = "Zq01xV7kWb3Tn9Lp4Hs6", "Yr82mC5jDf0Gt2Ka7Be9"
+    for one in SIDE_BY_SIDE:
+        for other in SIDE_BY_SIDE:
+            text = redacted(f"{one.format(first)}{separator}{other.format(second)}")
+            assert first not in text, (one, other)
+            assert second not in text, (one, other)
 
 
 @pytest.mark.parametrize("template", ["(api_key={})", "api_key: {}, next", "token={}", "{{'password': '{}'}}"])
