@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 from surehand.callables import name_of
 from surehand.calls.call import Call
 from surehand.events import Event, Listener
+from surehand.interrupts import gets_through
 from surehand.outcomes import Outcome
 from surehand.shapes import leaf_errors
 from surehand.wording import one_line
@@ -41,7 +42,9 @@ def announce(call: Call, kind: type[E], **fields: Any) -> None:
 def _tell(listener: Listener, event: Event) -> None:
     try:
         listener(event)
-    except Exception as error:  # noqa: BLE001 - the host's listener must not cost the call its answer
+    except BaseException as error:  # the host's listener may raise anything, and must not cost the call its answer
+        if gets_through(error):
+            raise
         log_fault(f"the listener {name_of(listener)} failed on {type(event).__name__}", error)
 
 

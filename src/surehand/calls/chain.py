@@ -14,7 +14,6 @@ A thread that waits for its answer is woken whatever becomes of the call: with `
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -30,9 +29,8 @@ from surehand.calls.call import Call
 from surehand.calls.failures import failed
 from surehand.calls.middleware import Middleware, ToolCallRequest, same_call
 from surehand.calls.wrapping import place_in_turn, wrapped
-from surehand.concurrency import is_cancelled_from_outside
 from surehand.errors import InputError
-from surehand.interrupts import interrupted_in
+from surehand.interrupts import is_signal
 from surehand.messages import ToolCall, ToolMessage
 from surehand.outcomes import FailureKind
 from surehand.shapes import is_array, is_object
@@ -183,14 +181,8 @@ class _Level:
         try:
             result = await self._result()
             return self._answered(result)
-        except (KeyboardInterrupt, GeneratorExit):
-            raise
-        except asyncio.CancelledError as error:
-            if is_cancelled_from_outside():
-                raise
-            return self._broken(error)
         except BaseException as error:  # a middleware is the host's code and may raise anything
-            if interrupted_in(error) is not None:
+            if is_signal(error):
                 raise
             return self._passed_on(error) or self._broken(error)
         finally:

@@ -6,7 +6,6 @@ a decision, which may also change the arguments or stand in the place of the too
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import json
 from collections.abc import Mapping
@@ -21,7 +20,7 @@ from surehand.calls.journal import digest_of
 from surehand.calls.results import shorten
 from surehand.calls.table import RegisteredTool
 from surehand.calls.typed import typed
-from surehand.concurrency import is_cancelled_from_outside, run_in_thread
+from surehand.concurrency import run_in_thread
 from surehand.errors import ApprovalRequired, InputError, InterruptExpired, InvalidArguments
 from surehand.interrupts import (
     APPROVAL_DECISIONS,
@@ -30,6 +29,7 @@ from surehand.interrupts import (
     Decision,
     InterruptScope,
     current_scope,
+    is_signal,
     know,
     read_decision,
 )
@@ -45,7 +45,9 @@ async def authorise(call: Call) -> Call:
     """Ask for the approval a call needs; where nobody can be asked, the call is denied."""
     try:
         is_needed = _needs_approval(call) or _was_decided(call)
-    except Exception as error:  # noqa: BLE001 - the host's own rule failed: the call must not run
+    except BaseException as error:  # the host's own rule failed: the call must not run
+        if is_signal(error):
+            raise
         return _undecided(call, error)
     return await consent(call) if is_needed else call
 
@@ -85,11 +87,9 @@ async def consent(call: Call, wanted: ApprovalRequired | None = None) -> Call:
         return _decided(call, tool, await _decision(call, tool, wanted))
     except InterruptExpired:
         return failed(call, FailureKind.EXPIRED, f"The call was not executed. Nobody approved it{_in_time(tool)}.")
-    except asyncio.CancelledError as error:  # the approver's own: of the call itself nothing has begun
-        if is_cancelled_from_outside():
+    except BaseException as error:  # the host's approver failed: the call must not run, and has not
+        if is_signal(error):
             raise
-        return _undecided(call, error)
-    except Exception as error:  # noqa: BLE001 - the host's approver failed: the call must not run
         return _undecided(call, error)
 
 

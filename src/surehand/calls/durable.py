@@ -21,7 +21,7 @@ from surehand.calls.recovery import find_out
 from surehand.concurrency import run_sync
 from surehand.control import current_runtime
 from surehand.errors import CheckpointConflict, InputError
-from surehand.interrupts import Interrupt, Interrupted, current_scope
+from surehand.interrupts import Interrupt, Interrupted, current_scope, is_signal
 from surehand.outcomes import FailureKind, Outcome
 from surehand.shapes import leaf_errors
 from surehand.spec import DidNotHappen, Happened
@@ -56,7 +56,9 @@ async def recall(call: Call) -> Call:
             return failed(call, FailureKind.SKIPPED, "This very call is running: it was not begun a second time.")
         known = await _looked_up(call, journal, entry)
         return await _as_known(call, entry, known)
-    except Exception as error:  # noqa: BLE001 - the host's journal: without it the call must not run, but is answered
+    except BaseException as error:  # the host's journal: without it the call must not run, but is answered
+        if is_signal(error):
+            raise
         return _unrecorded(call, error)
 
 
@@ -153,7 +155,9 @@ async def begin_in_journal(call: Call) -> Call | None:
     entry.claim.take(entry.name)
     try:
         has_begun = await journal.begin(entry.key, None if entry.known is None else entry.known.version)
-    except Exception as error:  # noqa: BLE001 - the host's journal, as above
+    except BaseException as error:  # the host's journal, as above
+        if is_signal(error):
+            raise
         return _unrecorded(call, error)
     if has_begun:
         return call._replace(entry=entry._replace(is_begun=True))
@@ -161,7 +165,7 @@ async def begin_in_journal(call: Call) -> Call | None:
     return None
 
 
-def _unrecorded(call: Call, error: Exception) -> Call:
+def _unrecorded(call: Call, error: BaseException) -> Call:
     log_fault(f"{call.id}: the journal failed", error)
     return internal(call, f"The call of {call.name!r} could not be recorded", error)
 
@@ -173,7 +177,9 @@ async def park(call: Call, asked: Sequence[Interrupt]) -> None:
         return
     try:
         await journal.wait(entry.key, [question.id for question in asked])
-    except Exception as error:  # noqa: BLE001 - the host's own journal
+    except BaseException as error:  # the host's own journal
+        if is_signal(error):
+            raise
         log_fault(f"{call.id}: the journal could not record that the call asks", error)
 
 
@@ -196,5 +202,7 @@ async def record(call: Call) -> None:
         return
     try:
         await journal.finish(entry.key, call.message, call.command, was_raised=call.raises is not None)
-    except Exception as error:  # noqa: BLE001 - the host's own journal
+    except BaseException as error:  # the host's own journal
+        if is_signal(error):
+            raise
         log_fault(f"{call.id}: the journal could not record how the call ended", error)

@@ -9,6 +9,7 @@ from typing import Any
 from surehand.arguments import ValidArguments, validate_arguments
 from surehand.calls.journal import digest_of
 from surehand.errors import InterruptError, InvalidArguments
+from surehand.interrupts import is_signal
 from surehand.spec import ToolSpec
 
 __all__ = ["Edits"]
@@ -52,7 +53,9 @@ class Edits:
             self.typed(arguments)
         except InvalidArguments as error:
             problem = "; ".join(map(str, error.complaints))
-        except Exception as error:  # noqa: BLE001 - a validator of the host's: what it cannot check must not be kept
+        except BaseException as error:  # a validator of the host's: what it cannot check must not be kept
+            if is_signal(error):
+                raise
             problem = f"they could not be checked ({type(error).__name__})"
         else:
             return

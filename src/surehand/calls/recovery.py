@@ -18,9 +18,9 @@ from surehand.calls.call import Call
 from surehand.calls.journal import Recalled, digest_of
 from surehand.calls.table import RegisteredTool
 from surehand.calls.typed import typed
-from surehand.concurrency import is_cancelled_from_outside, run_in_thread, run_sync
+from surehand.concurrency import run_in_thread, run_sync
 from surehand.errors import ToolDefinitionError, shown
-from surehand.interrupts import DOUBT_DECISIONS, current_scope, read_decision
+from surehand.interrupts import DOUBT_DECISIONS, current_scope, is_signal, read_decision
 from surehand.shapes import is_a
 from surehand.spec import DidNotHappen, DoubtfulCall, Happened, Reconciled
 
@@ -60,14 +60,11 @@ async def _reconciled(call: Call, tool: RegisteredTool, known: Recalled) -> Reco
     try:
         found = run_sync(ask) if call.turn.is_inline else await ask()
         return _read(found, tool)
-    except asyncio.CancelledError as error:
-        if is_cancelled_from_outside():
+    except BaseException as error:  # the author's function: its failure leaves the doubt as it is
+        if is_signal(error):
             raise
-        failure: BaseException = error
-    except Exception as error:  # noqa: BLE001 - the author's function: its failure leaves the doubt as it is
-        failure = error
-    log_fault(f"{call.id}: reconcile={name_of(tool.options.reconcile)} of {tool.spec.name} failed", failure)
-    return None
+        log_fault(f"{call.id}: reconcile={name_of(tool.options.reconcile)} of {tool.spec.name} failed", error)
+        return None
 
 
 def _read(found: Any, tool: RegisteredTool) -> Reconciled:

@@ -267,20 +267,21 @@ class _Floor:
 
     async def _finish(self, call: Call) -> None:
         try:
-            ended = await self._completed(call)
-        except asyncio.CancelledError:
-            # Nobody cancels these tasks before the turn is closing: a tool has cancelled the task it runs in.
-            if not self._is_closing and call.position in self._tasks:
-                self._has_ended(ended_as(call, FailureKind.CANCELLED, _CANCELLED_ITSELF))
-            else:
-                self._tasks.pop(call.position, None)
-                self._wake()
+            self._has_ended(await self._end_of(call))
         except BaseException as error:  # noqa: BLE001 - it is raised by the turn, once the other calls are cleared away
             self._tasks.pop(call.position, None)
-            self._broken = self._broken or error
-            self._wake(at_once=True)
-        else:
-            self._has_ended(ended)
+            if not isinstance(error, asyncio.CancelledError):
+                self._broken = self._broken or error
+            self._wake(at_once=self._broken is not None)
+
+    async def _end_of(self, call: Call) -> Call:
+        try:
+            return await self._completed(call)
+        except asyncio.CancelledError:
+            if self._is_closing or call.position not in self._tasks:
+                raise
+            # Nobody cancels these tasks before the turn is closing: a tool has cancelled the task it runs in.
+            return ended_as(call, FailureKind.CANCELLED, _CANCELLED_ITSELF)
 
     def _rest(self) -> None:
         """Leave nothing behind that would happen later."""

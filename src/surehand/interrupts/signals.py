@@ -7,6 +7,7 @@ no other. What was shown to a human can be part of the place: an answer to other
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import time
 from collections import Counter
@@ -17,7 +18,9 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Literal, TypeAlias, cast
 
+from surehand.concurrency import is_cancelled_from_outside
 from surehand.errors import CheckpointError, InterruptError, InterruptExpired
+from surehand.shapes import leaf_errors
 
 __all__ = [
     "Answer",
@@ -26,8 +29,10 @@ __all__ = [
     "Interrupted",
     "Questions",
     "current_scope",
+    "gets_through",
     "interrupt",
     "interrupted_in",
+    "is_signal",
     "set_scope",
     "use_scope",
 ]
@@ -84,6 +89,22 @@ def interrupted_in(error: BaseException) -> Interrupted | None:
     if any(part is None for part in parts):
         return None
     return Interrupted(question for part in parts if part is not None for question in part.interrupts)
+
+
+def gets_through(error: BaseException) -> bool:
+    """Whether the exception is meant for whoever runs the program, and no failure of what raised it."""
+    return any(isinstance(leaf, KeyboardInterrupt | GeneratorExit) for leaf in leaf_errors(error))
+
+
+def is_signal(error: BaseException) -> bool:
+    """Whether an exception out of the host's own code is no failure of it: it goes up, and is not handled on its way.
+
+    Such are Ctrl-C, a question, and a cancellation of the caller's. A ``CancelledError`` that the code has come by in
+    another way, as of a task that it looked at, is a failure like any other, and so is whatever else it raises.
+    """
+    if isinstance(error, asyncio.CancelledError):
+        return is_cancelled_from_outside()
+    return gets_through(error) or interrupted_in(error) is not None
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

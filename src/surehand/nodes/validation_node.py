@@ -27,6 +27,7 @@ from surehand.calls import (
 )
 from surehand.control import RunConfig
 from surehand.errors import InputError, InvalidArguments, OptionError, ToolDefinitionError
+from surehand.interrupts import is_signal
 from surehand.messages import AIMessage, ToolCall, ToolMessage
 from surehand.nodes.conversation import Conversation
 from surehand.outcomes import FailureKind, Outcome
@@ -153,7 +154,9 @@ class ValidationNode:
                 text = call.turn.redactor(call).text(text)
             outcome = Outcome(kind=FailureKind.INVALID_ARGUMENTS, text=text, error=error)
             return self._refused(call, outcome, sent)
-        except Exception as error:  # noqa: BLE001 - a validator or serializer is the host's code and may raise anything
+        except BaseException as error:  # a validator or serializer is the host's code and may raise anything
+            if is_signal(error):
+                raise
             log_fault(f"{call.id}: the arguments of {call.name!r} could not be checked", error)
             text = f"The arguments of {call.name!r} could not be checked because of a fault in the application."
             return self._refused(call, Outcome(kind=FailureKind.INTERNAL, text=text, error=error), sent)
@@ -179,7 +182,9 @@ class ValidationNode:
         cause = error.__cause__ if isinstance(error, InvalidArguments) else None
         try:
             text: Any = self.format_error(cause or error, sent, self.schemas_by_name.get(call.name))
-        except Exception as error:  # noqa: BLE001 - the host's own function: its failure must not lose the other answers
+        except BaseException as error:  # the host's own function: its failure must not lose the other answers
+            if is_signal(error):
+                raise
             log_fault(f"{call.id}: format_error failed; the model is told the default text", error)
             return None
         if isinstance(text, str) and text.strip():

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from surehand.callables import name_of
 from surehand.calls.announce import announce, log_attempt, log_fault
-from surehand.calls.attempts.bodies import gets_through, run_body, signs_of
+from surehand.calls.attempts.bodies import run_body, signs_of
 from surehand.calls.attempts.places import Places, in_place, places_of
 from surehand.calls.call import Call
 from surehand.calls.consent import can_be_asked, consent
@@ -37,7 +37,7 @@ from surehand.calls.watch import OutOfTime, Signs
 from surehand.concurrency import is_cancelled_from_outside, run_sync
 from surehand.errors import ApprovalRequired, InputError, InterruptError, ToolDefinitionError
 from surehand.events import CallRetried, LateResult
-from surehand.interrupts import Interrupted, interrupted_in
+from surehand.interrupts import Interrupted, gets_through, interrupted_in, is_signal
 from surehand.outcomes import FailureKind, Outcome
 from surehand.policy import RetryPolicy
 from surehand.shapes import leaf_errors
@@ -55,7 +55,9 @@ async def attempt(call: Call) -> Call:
     needs_place = call.tool.needs_place or call.turn.max_concurrency is not None
     try:
         places = places_of(call) if needs_place else None
-    except Exception as error:  # noqa: BLE001 - the host's own function of the arguments
+    except BaseException as error:  # the host's own function of the arguments
+        if is_signal(error):
+            raise
         return internal(call, f"What {call.name!r} needs for itself could not be decided", error)
     return await _Stay(call, call.tool, places, call.turn.host.clock.now()).run()
 
@@ -307,7 +309,9 @@ def _is_safe(tool: RegisteredTool, failure: Outcome, policy: RetryPolicy) -> boo
         return False
     try:
         return policy.covers(failure.error)
-    except Exception as error:  # noqa: BLE001 - the host's own retry_on: its failure means no retry
+    except BaseException as error:  # the host's own retry_on: its failure means no retry
+        if is_signal(error):
+            raise
         log_fault(f"retry_on={name_of(policy.retry_on)} failed; the call is not retried", error)
         return False
 

@@ -35,9 +35,9 @@ from surehand.concurrency import (
 )
 from surehand.control import _runtime, current_runtime  # pyright: ignore[reportPrivateUsage] - what is heard of a body
 from surehand.events import LateResult
-from surehand.shapes import leaf_errors
+from surehand.interrupts import gets_through
 
-__all__ = ["CLEANUP_SECONDS", "gets_through", "run_body", "signs_of"]
+__all__ = ["CLEANUP_SECONDS", "run_body", "signs_of"]
 
 CLEANUP_SECONDS: Final = 1.0
 """How long an asynchronous body may take to end once it was cancelled."""
@@ -269,8 +269,3 @@ def _drop(value: Any) -> None:
 def _announce_late(call: Call, job: Job[Any]) -> None:
     _drop(job.result)
     announce(call, LateResult, value=job.result, error=job.error)
-
-
-def gets_through(error: BaseException) -> bool:
-    """Whether the exception is meant for whoever runs the program, and no failure of one tool."""
-    return any(isinstance(leaf, KeyboardInterrupt | GeneratorExit) for leaf in leaf_errors(error))

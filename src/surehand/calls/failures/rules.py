@@ -17,6 +17,7 @@ from surehand.calls.call import Call
 from surehand.calls.failures.causes import causes_of, has_author_words, own_words, words_of
 from surehand.calls.results import listed, render_value, shorten
 from surehand.errors import ToolCallError, ToolTimedOut
+from surehand.interrupts import is_signal
 from surehand.outcomes import FailureKind, Outcome
 from surehand.policy import DEFAULT_MAX_OUTPUT, ErrorRules, OneRule, Tell, are_exceptions
 from surehand.wording import one_line
@@ -124,7 +125,9 @@ def _asked(rule: Any, cause: BaseException, call: Call, outcome: Outcome) -> str
         if isinstance(answer, Tell):
             return _told_so_much(answer, cause, call, outcome)
         text = shorten(answer, DEFAULT_MAX_OUTPUT, advice="") if isinstance(answer, str) else _as_text(answer)
-    except Exception as failure:  # noqa: BLE001 - the host's own handler: its failure must not lose the call's answer
+    except BaseException as failure:  # the host's own handler: its failure must not lose the call's answer
+        if is_signal(failure):
+            raise
         log_fault(f"handle_tool_errors={name_of(rule)} failed; the model is told the default text", failure)
         return None
     return text if text.strip() else None

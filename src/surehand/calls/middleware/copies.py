@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 
+from surehand.interrupts import is_signal
 from surehand.messages import ToolMessage
 
 __all__ = ["copy_of"]
@@ -19,7 +20,9 @@ def copy_of(answer: ToolMessage) -> ToolMessage | None:
     """
     try:
         content, artifact = copy.deepcopy((answer.content, answer.artifact))
-    except Exception as error:  # noqa: BLE001 - the artifact's own code, and some things are not to be copied at all
+    except BaseException as error:  # the artifact's own code, and some things are not to be copied at all
+        if is_signal(error):
+            raise
         logger.debug("%s: its artifact cannot be copied: %s", answer.tool_call_id, type(error).__name__)
         return None
     return answer.replace(content=content, artifact=artifact)
