@@ -130,7 +130,7 @@ def test_tools_are_declared_as_mcp_wants_them(url: str, mode: str) -> None:
     async def main() -> None:
         async with Client(url, mode=mode) as connected:
             listed = {known.name: known for known in (await connected.list_tools()).tools}
-        assert list(listed)[:2] == ["add", "chatty"]
+        assert list(listed)[:3] == ["add", "stock", "chatty"]
         assert listed["add"].input_schema["required"] == ["a"]
         assert listed["add"].description == "Add two numbers."
         annotations = listed["wipe"].annotations
@@ -171,6 +171,23 @@ def test_blocks_are_those_of_mcp(url: str) -> None:
     assert inline == ImageContent(data="R0lG", mime_type="image/gif")
     assert isinstance(far, TextContent)
     assert sound == AudioContent(data="c25k", mime_type="audio/wav")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_results_are_data_where_the_tool_says_so(url: str, mode: str) -> None:
+    async def main() -> None:
+        async with Client(url, mode=mode) as connected:
+            listed = {known.name: known for known in (await connected.list_tools()).tools}
+            assert listed["add"].output_schema is None
+            schema = listed["stock"].output_schema
+            assert schema is not None
+            assert (schema["type"], list(schema["properties"])) == ("object", ["item", "left"])
+            found = await connected.call_tool("stock", {"item": "pen"})
+            assert found.structured_content == json.loads(text_of(found)) == {"item": "pen", "left": 3}
+            other = await connected.call_tool("stock", {"item": "ink"})
+            assert (other.is_error, other.structured_content, "plenty" in text_of(other)) == (True, None, True)
+
+    asyncio.run(main())
 
 
 def test_a_long_result_is_cut(url: str) -> None:
@@ -239,6 +256,7 @@ def test_our_own_client_over_http(url: str) -> None:
         assert answer_of(node, "add", a=2, b=3).text == "5"
         assert answer_of(node, "fail", how="author").text == "Sold out. Try Tuesday."
         assert answer_of(node, "count", number=3).text == "counted"
+        assert answer_of(node, "stock", item="pen").artifact == {"structured_content": {"item": "pen", "left": 3}}
         image = answer_of(node, "picture").content[1]
         assert image == {"type": "image", "base64": "aW1n", "mime_type": "image/png"}
     told = [event.progress for event in events if isinstance(event, CallProgressed)]

@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 import time
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,18 @@ sys.stdout.write("this is printed while the module is imported\n")
 def add(a: int, b: int = 1) -> int:
     "Add two numbers."
     return a + b
+
+
+@dataclass
+class Stock:
+    item: str
+    left: int
+
+
+@tool(read_only=True)
+def stock(item: str) -> Stock:
+    "How many are left; of ink it says so in words."
+    return Stock(item, 3) if item != "ink" else "plenty"  # type: ignore[return-value]
 
 
 @tool

@@ -2,26 +2,51 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any, Final
 
 from mcp.types import AudioContent, CallToolResult, ContentBlock, ImageContent, TextContent
 
 from surehand.dialects.blocks import answer_text
+from surehand.integrations.mcp.outputs import Output
 from surehand.messages import ToolMessage
 from surehand.shapes import is_object, mapping_of
 
 __all__ = ["answered"]
 
+logger = logging.getLogger("surehand.mcp")
+
 _KINDS: Final = {"image": "image/png", "audio": "audio/wav", "input_image": "image/png", "input_audio": "audio/wav"}
 """Block types that hold bytes, and the type of bytes that do not say theirs."""
+_OTHER_FORM: Final = (
+    "The call was carried out, so do not repeat it. Its result is not of the form that the tool declares, "
+    "and is given as text:"
+)
 
 
-def answered(message: ToolMessage) -> CallToolResult:
-    """The result that a client is given."""
+def answered(message: ToolMessage, value: Any, output: Output | None) -> CallToolResult:
+    """The result that a client is given.
+
+    A client that was told an output schema refuses a result without data that fits it, and its model never learns that
+    the call was carried out. So a result that does not fit goes as an error, which needs no data, and says what it is.
+
+    Args:
+        message: The answer to the call.
+        value: What the tool returned.
+        output: What the tool is said to return; None where nothing was said.
+    """
     content = message.content
     blocks: list[ContentBlock] = [_text(content)] if isinstance(content, str) else [_block(item) for item in content]
-    return CallToolResult(content=blocks, is_error=message.status == "error")
+    if message.status == "error":
+        return CallToolResult(content=blocks, is_error=True)
+    if output is None:
+        return CallToolResult(content=blocks)
+    data = output.data(value, message)
+    if data is None:
+        logger.warning("the result of the tool %s is not of the type that it is annotated with", message.name)
+        return CallToolResult(content=[_text(_OTHER_FORM), *blocks], is_error=True)
+    return CallToolResult(content=blocks, structured_content=data)
 
 
 def _block(item: Any) -> ContentBlock:

@@ -51,6 +51,8 @@ class Request:
         self._params = params
         self._reports: asyncio.Queue[tuple[float, float | None, str | None] | None] = asyncio.Queue()
         self._last = 0.0
+        self.value: Any = None
+        """What the tool returned; None for a failure."""
         self.question: InputRequiredResult | None = None
         """What the client has to ask its human before it calls again; None for nothing."""
 

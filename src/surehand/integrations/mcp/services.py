@@ -18,6 +18,7 @@ import threading
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from mcp import MCPError
 from mcp.server import NotificationOptions, Server, ServerRequestContext
@@ -37,15 +38,17 @@ from mcp.types import (
 )
 
 from surehand.calls.journal import digest_of
-from surehand.events import CallProgressed, Event, Listener
+from surehand.events import CallFinished, CallProgressed, Event, Listener
 from surehand.integrations.mcp.answers import answered
+from surehand.integrations.mcp.entries import entry_of
+from surehand.integrations.mcp.outputs import Output, output_of
 from surehand.integrations.mcp.pipes import InputLines
 from surehand.integrations.mcp.requests import Request, approve, request_now
 from surehand.messages import AIMessage, ToolMessage
 from surehand.nodes import ToolNode, ToolSetFunction
 from surehand.policy import text
 from surehand.tools import BaseTool
-from surehand.tools.export import export_names, to_mcp
+from surehand.tools.export import export_names
 from surehand.wording import did_you_mean, one_line
 
 __all__ = ["Service"]
@@ -82,6 +85,9 @@ class Service:
         self._changes = InMemorySubscriptionBus()
         self._declared = ""
         """The digest of the declarations as they were last given; empty before."""
+        self._given: list[BaseTool] = []
+        """The tools that these are of."""
+        self._outputs: WeakKeyDictionary[BaseTool, Output | None] = WeakKeyDictionary()
         self._requests: dict[str, Request] = {}
         self._numbers = itertools.count(1)
         self._running: set[asyncio.Task[Any]] = set()
@@ -135,12 +141,20 @@ class Service:
         wires = export_names(tool.spec.name for tool in tools)
         return {wires[tool.spec.name]: tool for tool in tools}
 
+    def _declarations(self, offered: Mapping[str, BaseTool]) -> list[dict[str, Any]]:
+        return [entry_of(name, tool.spec, self._output(tool)) for name, tool in offered.items()]
+
+    def _output(self, tool: BaseTool) -> Output | None:
+        if tool not in self._outputs:
+            self._outputs[tool] = output_of(tool.spec)
+        return self._outputs[tool]
+
     async def _list(
         self, context: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None
     ) -> ListToolsResult:
         offered = await self._offered()
-        declarations = [to_mcp(tool.spec, name=name) for name, tool in offered.items()]
-        self._declared = digest_of(declarations)
+        declarations = self._declarations(offered)
+        self._given, self._declared = list(offered.values()), digest_of(declarations)
         return ListToolsResult(tools=[Tool.model_validate(declaration) for declaration in declarations])
 
     async def _call(
@@ -153,7 +167,7 @@ class Service:
         request = Request(context, params)
         if self._group is None:
             raise MCPError(INTERNAL_ERROR, "The server is not running.")
-        running = self._group.create_task(self._run(request, tool.spec.name, params.arguments or {}))
+        running = self._group.create_task(self._run(request, tool, params.arguments or {}))
         self._running.add(running)
         running.add_done_callback(self._running.discard)
         try:
@@ -164,7 +178,8 @@ class Service:
         await self._tell_changes(context)
         return request.question or result
 
-    async def _run(self, request: Request, name: str, arguments: dict[str, Any]) -> CallToolResult:
+    async def _run(self, request: Request, tool: BaseTool, arguments: dict[str, Any]) -> CallToolResult:
+        name = tool.spec.name
         call_id = f"mcp-{next(self._numbers)}"
         request_now.set(request)
         self._requests[call_id] = request
@@ -176,7 +191,7 @@ class Service:
                     answers: list[ToolMessage] = await self._node.ainvoke([message])
                 finally:
                     request.end()
-            return answered(answers[0])
+            return answered(answers[0], request.value, self._output(tool))
         except Exception as error:  # what the host's rules let out; a client is answered all the same
             logger.exception("the call %s of a client was not answered by its node", one_line(name), exc_info=error)
             return CallToolResult(content=[TextContent(text=_BROKEN)], is_error=True)
@@ -188,7 +203,9 @@ class Service:
         if not self._declared:
             return
         offered = await self._offered()
-        now = digest_of([to_mcp(tool.spec, name=name) for name, tool in offered.items()])
+        if list(offered.values()) == self._given:
+            return
+        now = digest_of(self._declarations(offered))
         if now != self._declared:
             self._declared = now
             await self._changes.publish(ToolsListChanged())
@@ -197,8 +214,12 @@ class Service:
     def _heard(self, event: Event) -> None:
         if self._listener is not None:
             self._listener(event)
-        request = self._requests.get(event.call_id) if isinstance(event, CallProgressed) else None
-        if isinstance(event, CallProgressed) and request is not None and self._loop is not None:
+        request = self._requests.get(event.call_id)
+        if request is None or self._loop is None:
+            return
+        if isinstance(event, CallFinished):
+            request.value = event.value
+        elif isinstance(event, CallProgressed):
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens any more
                 self._loop.call_soon_threadsafe(request.report, event.progress)
 

@@ -3,28 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from mcp import Client
-from mcp.types import CallToolResult, TextContent
 
+from support.mcp.in_process import served, text_of
 from surehand import ToolContext, tool
 from surehand.events import Event
-from surehand.integrations.mcp.services import Service
-
-
-@asynccontextmanager
-async def served(tools: Any, *, mode: str = "auto", **options: Any) -> AsyncGenerator[Client]:
-    service = Service(tools, name="test", instructions="Be brief.", options=options)
-    async with service.running(), Client(service.server, mode=mode) as client:
-        yield client
-
-
-def text_of(result: CallToolResult) -> str:
-    return "\n".join(block.text for block in result.content if isinstance(block, TextContent))
 
 
 @tool
