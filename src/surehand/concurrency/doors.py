@@ -184,7 +184,7 @@ def _run_kept(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
     context.run(_door.set, door)
     door.task = task = loop.create_task(make(), context=context)
     try:
-        return loop.run_until_complete(task)
+        return _completed(loop, task)
     except BaseException:
         if not task.done():  # Ctrl-C between two steps: the work is cancelled and awaited before it goes on up
             door.is_closing = True
@@ -192,6 +192,16 @@ def _run_kept(make: Callable[[], Coroutine[Any, Any, T]]) -> T:
             with contextlib.suppress(Exception, asyncio.CancelledError):  # whatever cleaning up raises, Ctrl-C wins
                 loop.run_until_complete(task)
         raise
+
+
+def _completed(loop: asyncio.AbstractEventLoop, task: asyncio.Task[T]) -> T:
+    """What the task comes to, also where it stops the loop that it runs on: that one is ours."""
+    while True:
+        try:
+            return loop.run_until_complete(task)
+        except RuntimeError:
+            if task.done() or loop.is_closed():
+                raise
 
 
 class _Kept:
@@ -268,19 +278,16 @@ class BackgroundLoop:
 
     def _serve(self) -> None:
         asyncio.set_event_loop(self.loop)
-        while not self._is_stopped():  # taken up again for the next call
-            pass
+        while not self.is_stopping:
+            self._serve_until_stopped()
         with contextlib.suppress(RuntimeError):  # stopped a second time: by the end of its thread, and of the program
             self.loop.run_until_complete(self.loop.shutdown_asyncgens())
         self.loop.close()
 
-    def _is_stopped(self) -> bool:
-        """Serve until the loop is stopped (True), or until a task ends it by an exception that ends loops (False)."""
-        try:
+    def _serve_until_stopped(self) -> None:
+        """Serve until somebody stops the loop, a tool of the host's perhaps, or a task ends it by its exception."""
+        with contextlib.suppress(KeyboardInterrupt, SystemExit):  # on its way to the task's caller too
             self.loop.run_forever()
-        except (KeyboardInterrupt, SystemExit):  # on its way to the task's caller too; the next call needs the loop
-            return False
-        return True
 
     def run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run the coroutine here, in the caller's context, while the caller waits."""

@@ -220,6 +220,37 @@ def test_what_ends_a_loop_comes_out_of_the_background_loop_which_serves_on(error
     assert asyncio.run(main()) == variable.get()
 
 
+async def _stopping() -> str:
+    asyncio.get_running_loop().stop()
+    await asyncio.sleep(0)
+    return "went on"
+
+
+def test_who_stops_the_loop_behind_the_door_stops_nothing() -> None:
+    assert [run_sync(_stopping), run_sync(_stopping), run_sync(_value)] == ["went on", "went on", variable.get()]
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.filterwarnings("ignore:A synchronous call was made:RuntimeWarning")
+def test_who_stops_a_background_loop_leaves_nobody_waiting_for_it() -> None:
+    async def main() -> list[str]:
+        return [run_sync(_stopping), run_sync(_stopping), run_sync(_value)]
+
+    assert asyncio.run(main()) == ["went on", "went on", variable.get()]
+
+
+def test_a_runtime_error_of_the_coroutine_comes_out_once() -> None:
+    error, runs = RuntimeError("its own"), list[int]()
+
+    async def fail() -> None:
+        runs.append(1)
+        raise error
+
+    with pytest.raises(RuntimeError) as caught:
+        run_sync(fail)
+    assert (caught.value, runs) == (error, [1])
+
+
 def test_keyboard_interrupt_gets_through_whatever_cleaning_up_raises() -> None:
     async def clumsy() -> None:
         try:
