@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import time
+import threading
 from collections.abc import Callable
 from typing import Annotated, Any, NoReturn, Self
 
 import pytest
 from pydantic import BaseModel, model_validator
 
+from support.liveness import comes_true, soon
 from surehand import (
     AIMessage,
     HumanMessage,
@@ -398,11 +399,13 @@ def test_ERR_10_an_exit_inside_of_a_tool_is_that_calls_failure(*, is_async: bool
 
 
 def test_ERR_10_a_cancellation_from_outside_goes_up_and_leaves_a_whole_transcript() -> None:
+    begun: list[str] = []
     ended: list[str] = []
 
     @tool
     async def working() -> None:
         """Work until it is told to stop."""
+        begun.append("working")
         try:
             await asyncio.Event().wait()
         finally:
@@ -410,7 +413,7 @@ def test_ERR_10_a_cancellation_from_outside_goes_up_and_leaves_a_whole_transcrip
 
     async def main() -> list[ToolMessage]:
         task = asyncio.ensure_future(ToolNode([working, fine]).ainvoke([turn]))
-        await asyncio.sleep(0.02)
+        await comes_true(lambda: bool(begun))
         task.cancel()
         with pytest.raises(asyncio.CancelledError) as caught:
             await task
@@ -438,25 +441,31 @@ def test_ERR_12_a_fatal_exception_ends_the_run_and_carries_the_answers(
     error: Exception = AuthError("expired")
     raised = ExceptionGroup("g", [error]) if wrapped else error
     ended: list[str] = []
+    events: list[Event] = []
+    begun = threading.Event()
 
     @tool
     async def sibling() -> None:
         """Work until it is told to stop."""
+        begun.set()
         try:
             await asyncio.Event().wait()
         finally:
             ended.append("sibling")
 
+    def others_are_there() -> bool:
+        return begun.is_set() and any(isinstance(event, CallFinished) for event in events)
+
     async def late() -> NoReturn:
-        await asyncio.sleep(0.05)
+        await comes_true(others_are_there)
         raise raised
 
     def late_on_a_thread() -> NoReturn:
-        time.sleep(0.05)
+        assert soon(others_are_there, within=20)
         raise raised
 
     given = tool("late", description="Fail later.")(late if is_async else late_on_a_thread)
-    node = ToolNode([fine, sibling, given], fatal=(AuthError,))
+    node = ToolNode([fine, sibling, given], fatal=(AuthError,), listener=events.append)
     with pytest.raises(type(raised)) as caught:
         door(node, [_turn("fine", "sibling", "late")])
 
@@ -503,17 +512,20 @@ def test_ERR_12_what_is_told_raised_or_translated_is_decided_by_tool_and_type(do
 def test_ERR_12_a_time_that_is_over_meets_the_rule_for_timeouts_and_is_raised_as_one(
     door: Door, *, is_async: bool
 ) -> None:
+    over = threading.Event()
+
     async def slow() -> None:
         await asyncio.Event().wait()
 
     def slow_on_a_thread() -> None:
-        time.sleep(0.2)
+        over.wait(20)
 
     given = tool("slow", description="Take too long.", timeout=0.02)(slow if is_async else slow_on_a_thread)
     (answer,) = door(ToolNode([given], handle_tool_errors={TimeoutError: "Try a smaller range."}), [_turn("slow")])
     assert (_outcome(answer).kind, answer.text) == ("timeout", "Try a smaller range.")
     with pytest.raises(TimeoutError) as caught:
         door(ToolNode([given], handle_tool_errors=False), [_turn("slow")])
+    over.set()
     assert isinstance(caught.value, ToolTimedOut)
 
 
@@ -589,7 +601,7 @@ def test_ERR_15_calls_that_are_cancelled_have_an_end_too() -> None:
     async def main() -> None:
         node = ToolNode([never.with_config(timeout=None), fine], listener=events.append)
         task = asyncio.ensure_future(node.ainvoke([_turn("never", "fine")]))
-        await asyncio.sleep(0.02)
+        await comes_true(lambda: any(isinstance(event, CallFinished) for event in events))
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

@@ -6,6 +6,7 @@ import asyncio
 import threading
 from typing import Any
 
+from support.liveness import comes_true
 from surehand import AIMessage, Command, HumanMessage, ToolMessage, ToolNode, check_transcript, tool
 from surehand.events import Event, LateResult
 
@@ -36,7 +37,7 @@ def test_HIST_02_every_call_of_a_turn_with_two_hand_offs_is_answered() -> None:
 
 
 def test_HIST_14_on_cancel_both_kinds_of_tools_are_paired_and_a_late_result_is_dropped() -> None:
-    release, announced = threading.Event(), threading.Event()
+    begun, release, announced = threading.Event(), threading.Event(), threading.Event()
     late: list[Event] = []
 
     def listener(event: Event) -> None:
@@ -47,7 +48,8 @@ def test_HIST_14_on_cancel_both_kinds_of_tools_are_paired_and_a_late_result_is_d
     @tool
     def blocking() -> str:
         """Block a thread."""
-        release.wait(5)
+        begun.set()
+        release.wait(20)
         return "late"
 
     @tool
@@ -60,7 +62,7 @@ def test_HIST_14_on_cancel_both_kinds_of_tools_are_paired_and_a_late_result_is_d
 
     async def main() -> list[ToolMessage]:
         task = asyncio.ensure_future(ToolNode([blocking, waiting], listener=listener).ainvoke([turn]))
-        await asyncio.sleep(0.05)
+        await comes_true(begun.is_set)
         task.cancel()
         try:
             await task
@@ -72,5 +74,5 @@ def test_HIST_14_on_cancel_both_kinds_of_tools_are_paired_and_a_late_result_is_d
     release.set()
     assert [answer.outcome.kind for answer in answers if answer.outcome] == ["cancelled", "cancelled"]
     assert check_transcript([HumanMessage("go"), turn, *answers, HumanMessage("go on")]) == []
-    assert announced.wait(5)
+    assert announced.wait(20)
     assert all("late" not in str(answer.content) for answer in answers)

@@ -369,6 +369,6 @@ def test_HIST_01_a_sound_history_stays_as_it_is() -> None:
 
 def test_HIST_01_a_long_history_costs_little() -> None:
     history = [message for _ in range(500) for message in (HumanMessage("a"), AIMessage("b"))]
-    started = time.perf_counter()
+    started = time.process_time()
     create_agent(ScriptedModel(["hello"]), [add]).invoke({"messages": history})
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1

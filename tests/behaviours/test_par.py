@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from support.liveness import comes_true
 from support.turns import Room, Run, by_both_doors, run_async, turn
 from surehand import BaseTool, HumanMessage, SingleFlight, ToolMessage, ToolNode, check_transcript, tool
 from surehand.events import CallFinished, Event
@@ -83,11 +84,14 @@ def test_PAR_01_a_call_that_is_cancelled_costs_its_siblings_nothing(run: Run) ->
 def test_PAR_03_a_fatal_error_comes_out_when_its_siblings_were_cancelled_and_awaited(
     run: Run, caplog: pytest.LogCaptureFixture
 ) -> None:
+    begun: list[str] = []
     ended: list[str] = []
+    events: list[Event] = []
 
     @tool
     async def wait() -> str:
         """Wait for ever, and clean up."""
+        begun.append("wait")
         try:
             await asyncio.Event().wait()
         finally:
@@ -98,12 +102,12 @@ def test_PAR_03_a_fatal_error_comes_out_when_its_siblings_were_cancelled_and_awa
     @tool
     async def fall() -> str:
         """Fail for good."""
-        await asyncio.sleep(0.01)
+        await comes_true(lambda: bool(begun) and any(isinstance(event, CallFinished) for event in events))
         raise Fatal("no key")
 
     message = turn("fast", "wait", "fall")
     with caplog.at_level(logging.ERROR, "asyncio"), pytest.raises(Fatal, match="no key") as caught:
-        run(ToolNode([fast, wait, fall], fatal=(Fatal,)), [message])
+        run(ToolNode([fast, wait, fall], fatal=(Fatal,), listener=events.append), [message])
     assert ended == ["cleaned up"]
     answers: list[Any] = vars(caught.value)["tool_messages"]
     assert [answer.status for answer in answers] == ["success", "error", "error"]

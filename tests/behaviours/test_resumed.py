@@ -6,7 +6,7 @@ Each part of a run has an agent of its own, as in another process.
 from __future__ import annotations
 
 import asyncio
-import time
+import threading
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from support.liveness import comes_true
 from support.programs import run_python
 from surehand import (
     AIMessage,
@@ -193,9 +194,11 @@ def stopped(ran: list[str], *, awaited: bool) -> Callable[[], CompiledGraph]:
         ran.append("pay")
         return "paid"
 
+    may_end = threading.Event()
+
     def wait() -> str:
         ran.append("wait")
-        time.sleep(0.1)
+        may_end.wait(20)
         return "waited"
 
     async def await_it() -> str:
@@ -215,11 +218,18 @@ def stopped(ran: list[str], *, awaited: bool) -> Callable[[], CompiledGraph]:
     def agent() -> CompiledGraph:
         return create_agent(FunctionModel(reply), [pay, waiting], checkpointer=saver)
 
+    def is_under_way() -> bool:
+        return len(ran) == 2 and [row.state for row in saver.calls("t")].count("done") == 1
+
     async def cancelled() -> None:
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(agent().ainvoke("go", CONFIG), 0.05)
+        run = asyncio.ensure_future(agent().ainvoke("go", CONFIG))
+        await comes_true(is_under_way)
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
 
     asyncio.run(cancelled())
+    may_end.set()
     assert sorted(ran) == ["pay", "wait"]
     return agent
 
@@ -305,7 +315,8 @@ def test_RETRY_08_a_call_that_takes_long_is_waited_for_by_a_second_run_of_its_tu
         """Pay, and take long."""
         ran.append("pay")
         begun.set()
-        await asyncio.sleep(0.1)
+        for _ in range(2_000):  # until the second run waits, on this loop
+            await asyncio.sleep(0)
         return "paid"
 
     saver = MemorySaver()

@@ -86,7 +86,7 @@ def test_TIME_03_a_sync_body_that_outlives_its_limit_keeps_neither_the_caller_no
     done = run_python("-c", SLEEPER, cwd=tmp_path)
 
     assert (done.returncode, done.stdout) == (0, "timeout True\n"), done.stderr
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 20
 
 
 def test_TIME_05_sync_tools_run_in_parallel_off_the_loop_which_goes_on() -> None:

@@ -494,7 +494,7 @@ def test_N13_a_slow_tool_is_answered_in_time(*, is_async: bool) -> None:
     started = time.perf_counter()
     hanging, fine = _answers(ToolNode([ahang if is_async else hang, weather]), ("hang", {}), ("weather", {}))
     release.set()
-    assert time.perf_counter() - started < 3
+    assert time.perf_counter() - started < 15
     assert hanging.outcome is not None
     assert hanging.outcome.kind == "timeout"
     assert "0.05 seconds" in str(hanging.content)

@@ -1,14 +1,15 @@
-"""Which processes are alive."""
+"""Which processes are alive, and what comes to be so."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["children", "is_alive", "soon"]
+__all__ = ["children", "comes_true", "is_alive", "soon"]
 
 
 def is_alive(pid: int) -> bool:
@@ -37,3 +38,14 @@ def soon(is_so: Callable[[], bool], *, within: float) -> bool:
     while not (so := is_so()) and time.monotonic() < end:
         time.sleep(0.01)
     return so
+
+
+async def comes_true(is_so: Callable[[], bool], *, within: float = 20) -> None:
+    """Wait on a loop until something is so, which may happen there or on threads.
+
+    Raises:
+        TimeoutError: It is not so within so many seconds.
+    """
+    async with asyncio.timeout(within):
+        while not is_so():  # noqa: ASYNC110 - nobody tells when it is so
+            await asyncio.sleep(0.001)

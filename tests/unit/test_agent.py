@@ -389,11 +389,11 @@ def test_each_run_begins_with_all_it_may_use() -> None:
 
 def test_an_agent_that_is_a_node_has_a_clock_of_its_own() -> None:
     def wait(state: MessagesState) -> None:
-        time.sleep(0.03)
+        time.sleep(1.05)
 
     graph = StateGraph(MessagesState)
     graph.add_node("wait", wait)
-    graph.add_node("helper", create_agent(ScriptedModel([asking(), "5"]), [add], limits=Limits(seconds=0.02)))
+    graph.add_node("helper", create_agent(ScriptedModel([asking(), "5"]), [add], limits=Limits(seconds=1)))
     graph.add_edge(START, "wait")
     graph.add_edge("wait", "helper")
     assert graph.compile().invoke("hi")["messages"][2].text == "5"

@@ -23,7 +23,7 @@ from surehand import (
 )
 from surehand.agent import Agent
 from surehand.events import CallFinished
-from surehand.testing import FunctionModel, ScriptedModel, record_events
+from surehand.testing import FakeClock, FunctionModel, ScriptedModel, record_events
 
 HELP = call("helper", request="What is 2 + 3?")
 
@@ -169,9 +169,11 @@ def test_the_timeout_of_the_call_ends_it() -> None:
             stopped.append(True)
         return "never"
 
-    agent, _ = helper(asking(call("hang")), tools=[hang])
-    answer = told(agent, timeout=0.05)
-    assert (answer.outcome is not None and answer.outcome.kind, stopped) == ("timeout", [True])
+    agent, _ = helper(asking(call("hang")), tools=[hang.with_config(timeout=None)])
+    model = ScriptedModel([asking(HELP), "ok"])
+    caller = create_agent(model, [agent.as_tool(description="Ask.", timeout=5)], clock=FakeClock())
+    answer = caller.invoke("hi")["messages"][2]
+    assert (answer.outcome.kind, stopped) == ("timeout", [True])
 
 
 def test_cancelling_the_caller_cancels_it() -> None:

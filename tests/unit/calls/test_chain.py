@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from support.liveness import comes_true
 from support.turns import Run, by_both_doors, run_async, run_sync, turn
 from surehand import (
     AIMessage,
@@ -449,17 +450,20 @@ def test_what_its_author_says_did_not_happen_runs_again() -> None:
 
 def test_a_run_that_was_stopped_by_a_timeout_of_the_middleware_counts_as_one() -> None:
     runs: list[int] = []
+    limits: list[asyncio.Timeout] = []
 
     @tool
     async def hang(number: int) -> None:
-        """Hang."""
+        """Hang; now the time is over."""
         runs.append(number)
+        limits[-1].reschedule(asyncio.get_running_loop().time())
         await asyncio.Event().wait()
 
     async def patient(request: Any, run: Any) -> Any:
         for _ in range(2):
             try:
-                async with asyncio.timeout(0.02):
+                async with asyncio.timeout(20) as limit:
+                    limits.append(limit)
                     return await run(request)
             except TimeoutError:
                 continue
@@ -595,12 +599,6 @@ def test_keyboard_interrupts_get_through(kind: str) -> None:
 # --- cancellation and threads -----------------------------------------------------------------------------------------
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
-        while not condition():  # noqa: ASYNC110 - what is waited for happens on threads
-            await asyncio.sleep(0.005)
-
-
 @pytest.mark.parametrize("order", [[SYNC], [ASYNC], [SYNC, ASYNC], [ASYNC, SYNC], [SYNC, SYNC]])
 def test_cancelling_a_turn_cancels_through_middlewares_and_wakes_their_threads(order: list[str]) -> None:
     begun: list[str] = []
@@ -632,11 +630,11 @@ def test_cancelling_a_turn_cancels_through_middlewares_and_wakes_their_threads(o
 
     async def main() -> list[ToolMessage]:
         task = asyncio.create_task(node.ainvoke([turn("hang", "hang")]))
-        await until(lambda: len(begun) == 2)
+        await comes_true(lambda: len(begun) == 2)
         task.cancel()
         with pytest.raises(asyncio.CancelledError) as caught:
             await task
-        await until(lambda: len(ended) == 2 * (len(order) + 1) and workers().abandoned <= before)
+        await comes_true(lambda: len(ended) == 2 * (len(order) + 1) and workers().abandoned <= before)
         return evidence(caught.value)
 
     answers = asyncio.run(main())

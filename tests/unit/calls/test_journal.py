@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -34,6 +33,7 @@ from surehand import (
 )
 from surehand.calls import Run
 from surehand.calls.journal import digest_of
+from surehand.testing import FakeClock
 
 RUNS: list[str] = []
 THREAD: Any = {"configurable": {"thread_id": "t"}}
@@ -221,14 +221,17 @@ def test_of_several_runs_of_one_turn_at_a_time_one_runs_the_call(options: dict[s
 def test_a_limit_that_is_reached_later_does_not_deny_what_was_done() -> None:
     RUNS.clear()
 
+    clock = FakeClock(autojump=None)
+
     @tool(retry=None)
     def fail() -> str:
         """Fail, after some time."""
-        time.sleep(0.1)
+        clock.advance(100)
         raise ToolException("busy", retryable=True)
 
     graph = StateGraph(MessagesState)
-    node = ToolNode([pay, fail], journal=MemoryJournal(), limits=Limits(seconds=0.1), handle_tool_errors=False)
+    options: dict[str, Any] = {"limits": Limits(seconds=100), "handle_tool_errors": False, "clock": clock}
+    node = ToolNode([pay, fail], journal=MemoryJournal(), **options)
     graph.add_node("tools", node, retry=RetryPolicy(initial_interval=0.001, retry_on=ToolException))
     graph.add_edge(START, "tools")
     graph.add_edge("tools", END)

@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeVar
 import pytest
 from pydantic import AfterValidator
 
+from support.liveness import comes_true
 from surehand import AIMessage, Command, HumanMessage, ToolException, ToolMessage, ToolNode, check_transcript, tool
 from surehand.events import CallFinished, CallProgressed, CallRetried, CallStarted, Event, LateResult
 from surehand.policy import RetryPolicy
@@ -54,22 +55,26 @@ def where() -> str:
 
 
 def test_cancelling_the_caller_cancels_the_tools_and_leaves_a_whole_transcript() -> None:
+    begun: list[str] = []
     ended: list[str] = []
 
     @tool
     async def tidy() -> str:
         """Clean up when cancelled."""
+        begun.append("tidy")
         try:
             await asyncio.Event().wait()
         finally:
             ended.append("cleaned up")
         return "never"
 
+    events: list[Event] = []
     turn = _turn("quick", "tidy", "forever")
 
     async def main() -> list[ToolMessage]:
-        task = asyncio.ensure_future(ToolNode([quick, tidy, forever]).ainvoke([turn]))
-        await asyncio.sleep(0.02)
+        node = ToolNode([quick, tidy, forever], listener=events.append)
+        task = asyncio.ensure_future(node.ainvoke([turn]))
+        await comes_true(lambda: begun == ["tidy"] and any(isinstance(event, CallFinished) for event in events))
         task.cancel()
         try:
             await task
@@ -246,13 +251,15 @@ def test_what_a_given_up_body_hands_back_to_be_awaited_is_closed() -> None:
 
 
 def test_the_clock_of_a_timeout_starts_when_the_body_has_a_thread() -> None:
-    @tool(timeout=0.5)
+    clock = FakeClock()
+
+    @tool(timeout=500)
     def busy() -> str:
         """Take more than half of the time it has."""
-        threading.Event().wait(0.3)
+        clock.block(300)
         return "done"
 
-    answers = ToolNode([busy]).invoke([_turn(*["busy"] * 100)])  # more than there are threads
+    answers = ToolNode([busy], clock=clock).invoke([_turn(*["busy"] * 100)])  # more than there are threads
     assert {answer.content for answer in answers} == {"done"}
 
 
@@ -438,7 +445,7 @@ def test_every_started_call_has_one_finish_also_when_the_caller_is_cancelled() -
     async def main() -> None:
         node = ToolNode([quick, forever], listener=events.append)
         task = asyncio.ensure_future(node.ainvoke([_turn("quick", "forever", "forever")]))
-        await asyncio.sleep(0.02)
+        await comes_true(lambda: any(isinstance(event, CallFinished) for event in events))
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -450,11 +457,13 @@ def test_every_started_call_has_one_finish_also_when_the_caller_is_cancelled() -
 
 def test_who_is_cancelled_again_and_again_still_waits_for_bodies_that_clean_up() -> None:
     events: list[Event] = []
+    begun: list[str] = []
     cleaned: list[str] = []
 
     @tool
     async def tidy() -> str:
         """Take a while to clean up."""
+        begun.append("tidy")
         try:
             await asyncio.Event().wait()
         finally:
@@ -464,6 +473,7 @@ def test_who_is_cancelled_again_and_again_still_waits_for_bodies_that_clean_up()
 
     async def main() -> list[str]:
         task = asyncio.ensure_future(ToolNode([tidy], listener=events.append).ainvoke([_turn("tidy", "tidy")]))
+        await comes_true(lambda: len(begun) == 2)
         for _ in range(3):
             await asyncio.sleep(0.01)
             task.cancel()

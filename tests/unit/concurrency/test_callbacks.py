@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
+from support.liveness import comes_true
 from surehand.concurrency import run_in_thread, workers
 from surehand.concurrency.callbacks import run_with_callback
 
@@ -25,12 +26,6 @@ async def doubled(number: int) -> int:
 async def forever(number: int) -> int:
     await asyncio.Event().wait()
     return number
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
-        while not condition():  # noqa: ASYNC110 - what is waited for happens on threads
-            await asyncio.sleep(0.005)
 
 
 def test_the_function_runs_on_a_thread_and_its_questions_on_the_loop() -> None:
@@ -126,11 +121,11 @@ def test_a_thread_that_waits_is_woken_when_its_caller_is_cancelled() -> None:
 
     async def main() -> None:
         task = asyncio.create_task(run_with_callback(function, forever))
-        await until(asked.is_set)
+        await comes_true(asked.is_set)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await until(lambda: bool(ended) and workers().abandoned <= before)
+        await comes_true(lambda: bool(ended) and workers().abandoned <= before)
 
     asyncio.run(main())
     assert ended == [asyncio.CancelledError]
@@ -151,12 +146,12 @@ def test_a_thread_that_asks_after_its_caller_was_cancelled_is_told_so() -> None:
 
     async def main() -> None:
         task = asyncio.create_task(run_with_callback(function, doubled))
-        await until(begun.is_set)
+        await comes_true(begun.is_set)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         go.set()
-        await until(lambda: bool(ended))
+        await comes_true(lambda: bool(ended))
 
     asyncio.run(main())
     assert ended == [asyncio.CancelledError]

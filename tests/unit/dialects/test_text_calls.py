@@ -79,10 +79,10 @@ def test_call_that_is_broken_keeps_its_text(text: str) -> None:
     ["```a\n" * 20_000, "x" + " " * 100_000 + "x", "<|python_tag|>{}" + "\n" * 100_000 + "x", "<tool_call>" * 20_000],
 )
 def test_long_texts_take_no_time(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
 
     assert read(text) is None
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_unclosed_code_block_goes_on_to_the_end() -> None:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypedDict
 import pytest
 from pydantic import BaseModel
 
+from support.liveness import comes_true
 from surehand.concurrency import run_in_thread, run_sync
 from surehand.concurrency.workers import MAX_WORKING
 from surehand.control import current_runtime
@@ -511,9 +512,11 @@ def test_a_node_that_raises_cancelled_error_by_itself_is_an_error_of_the_node() 
 
 
 def test_cancelling_a_run_cancels_its_nodes() -> None:
+    begun: list[str] = []
     ended: list[str] = []
 
     async def long(state: State) -> None:
+        begun.append("begun")
         try:
             await asyncio.sleep(30)
         except asyncio.CancelledError:
@@ -522,7 +525,7 @@ def test_cancelling_a_run_cancels_its_nodes() -> None:
 
     async def main() -> None:
         task = asyncio.ensure_future(graph_of(a=long, b=long).compile().ainvoke({}))
-        await asyncio.sleep(0.005)
+        await comes_true(lambda: len(begun) == 2)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task

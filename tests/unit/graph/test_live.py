@@ -252,12 +252,12 @@ def test_a_thread_gives_up_on_a_loop_that_stands_still_for_long(monkeypatch: pyt
 
 
 def test_a_thread_does_not_give_up_on_a_slow_reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "_PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr(live, "_PATIENCE_SECONDS", 0.2)
 
     async def main() -> list[Any]:
         box = Outbox(10)
         work = box.start(asyncio.to_thread(put_all, box, 30))
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.5)
         items: list[Any] = []
         while batch := await box.take():
             items += [each.item for each in batch]

@@ -71,7 +71,7 @@ def test_a_synchronous_node_is_given_up_at_its_time_limit(door: str) -> None:
     begun = time.perf_counter()
     with pytest.raises(NodeTimedOut):
         through(door, alone(slow, timeout=0.02), {})
-    assert time.perf_counter() - begun < 10
+    assert time.perf_counter() - begun < 15
     go_on.set()
 
 
@@ -93,7 +93,7 @@ def test_each_attempt_has_the_whole_time() -> None:
         return {"log": ["done"]}
 
     retry = RetryPolicy(max_attempts=2, initial_interval=0.001, retry_on=TimeoutError)
-    assert alone(slow_once, timeout=0.05, retry=retry).invoke({})["log"] == ["done"]
+    assert alone(slow_once, timeout=0.5, retry=retry).invoke({})["log"] == ["done"]
 
 
 def test_a_graph_as_a_node_may_have_a_time_limit_too() -> None:

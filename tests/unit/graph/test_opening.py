@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import operator
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
@@ -33,8 +35,10 @@ from surehand import (
     interrupt,
 )
 from surehand.checkpoints import ChannelRow, CheckpointRow
+from surehand.graph import settings
 from surehand.graph.actions import NodeAction
 from surehand.interrupts import current_scope, read_decision
+from surehand.interrupts.signals import Questions
 
 
 class State(TypedDict):
@@ -159,14 +163,17 @@ def test_a_run_that_failed_goes_on_at_the_node_that_failed(door: str, saver: Che
 def test_siblings_that_ended_are_not_run_again(door: str, saver: Checkpointer) -> None:
     runs = Counter[str]()
 
+    begun = threading.Event()
+
     def good(state: State) -> dict[str, Any]:
         runs["good"] += 1
+        begun.set()
         return {"log": ["good"]}
 
     def bad(state: State) -> dict[str, Any]:
         runs["bad"] += 1
         if runs["bad"] == 1:
-            time.sleep(0.02)  # the sibling has ended by then
+            assert begun.wait(20)  # what has begun on a thread comes to its end
             raise ConnectionError("down")
         return {"log": ["bad"]}
 
@@ -396,11 +403,15 @@ def test_a_question_may_expire(saver: Checkpointer) -> None:
     assert graph.invoke(Command(resume="yes"), CONFIG)["value"] == "too late for Quick?"
 
 
-def test_an_answer_in_time_counts_however_late_the_run_goes_on(saver: Checkpointer) -> None:
+def test_an_answer_in_time_counts_however_late_the_run_goes_on(
+    saver: Checkpointer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fails = [True]
+    ahead = 0.0
+    monkeypatch.setattr(settings, "Questions", partial(Questions, now=lambda: time.time() + ahead))
 
     def ask(state: State) -> dict[str, Any]:
-        answer = interrupt("Quick?", expires_in=0.15)
+        answer = interrupt("Quick?", expires_in=100)
         if fails:
             fails.pop()
             raise ConnectionError("down")
@@ -410,7 +421,7 @@ def test_an_answer_in_time_counts_however_late_the_run_goes_on(saver: Checkpoint
     graph.invoke({"log": []}, CONFIG)
     with pytest.raises(ConnectionError):
         graph.invoke(Command(resume="yes"), CONFIG)
-    time.sleep(0.16)
+    ahead = 101.0
     assert graph.invoke(None, CONFIG)["value"] == "yes"
 
 

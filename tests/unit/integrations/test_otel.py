@@ -187,10 +187,18 @@ async def stubborn() -> str:
 
 
 def test_calls_that_a_fatal_exception_cancels_have_one_span_each(traces: Traces) -> None:
+    both = asyncio.Barrier(2)
+
+    @tool
+    async def waiting() -> None:
+        """Wait until it is cancelled."""
+        await both.wait()
+        await asyncio.Event().wait()
+
     @tool
     async def deadly() -> None:
         """End the turn."""
-        await asyncio.sleep(0.02)
+        await both.wait()
         raise PermissionError(SECRET)
 
     with pytest.raises(PermissionError):

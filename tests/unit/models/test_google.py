@@ -297,7 +297,7 @@ def test_the_time_is_that_of_each_part_of_a_stream() -> None:
     async def tell(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")
-        for word in "abcd":
+        for word in "abcdefgh":
             writer.write(f"data: {json.dumps(reply({'text': word}, reason=None))}\n\n".encode())
             await asyncio.sleep(0.3)
         writer.close()
@@ -306,12 +306,12 @@ def test_the_time_is_that_of_each_part_of_a_stream() -> None:
     async def ask() -> str:
         async with await asyncio.start_server(tell, "127.0.0.1", 0) as server:
             url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-            chat = ChatGoogle("m", api_key="k", base_url=url, timeout=1, max_retries=0)
+            chat = ChatGoogle("m", api_key="k", base_url=url, timeout=2, max_retries=0)
             text = "".join([piece.text async for piece in chat.astream("hi")])
             await chat.aclose()
         return text
 
-    assert asyncio.run(ask()) == "abcd"
+    assert asyncio.run(ask()) == "abcdefgh"
 
 
 def test_an_address_that_nobody_serves_is_told() -> None:

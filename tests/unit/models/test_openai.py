@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from typing import Any, cast
 
 import pytest
 
+from support.fault_server import fault_server
 from support.provider_server import Answer, ProviderServer, Served, Stream, provider_server
 from surehand import (
     START,
@@ -387,12 +387,10 @@ def test_a_connection_that_breaks_is_an_error() -> None:
 
 
 def test_a_server_that_takes_too_long_is_an_error() -> None:
-    def slow(body: dict[str, Any]) -> dict[str, Any]:
-        time.sleep(0.3)
-        return reply()
-
-    with pytest.raises(ModelError, match="did not answer in time"):
-        ask([slow], timeout=0.05)
+    with fault_server() as url:
+        chat = ChatOpenAI("m", api_key="secret", base_url=f"{url}/hang", max_retries=0, timeout=0.1)
+        with pytest.raises(ModelError, match="did not answer in time"):
+            chat.invoke("hi")
 
 
 def test_a_stream_without_a_frame_is_an_error() -> None:

@@ -167,9 +167,9 @@ def test_advance_wakes_a_loop_of_another_thread() -> None:
 
     thread = threading.Thread(target=lambda: asyncio.run(main()))
     thread.start()
-    assert sleeps.wait(1)
+    assert sleeps.wait(20)
     clock.advance(10)
-    assert woken.wait(1)
+    assert woken.wait(20)
     thread.join()
 
 

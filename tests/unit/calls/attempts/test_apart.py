@@ -88,7 +88,7 @@ def test_a_body_that_never_ends_is_killed_in_time_and_answered(ran: Ran) -> None
     assert ran.outcome("hanging").kind == "timeout"
     assert "did not answer within 0.3 seconds. It was stopped" in ran.answers["hanging"].text
     (pid,) = ran.progress("hanging")
-    assert soon(lambda: not is_alive(pid), within=0.3)
+    assert soon(lambda: not is_alive(pid), within=10)
     assert ran.left == set()
 
 

@@ -100,16 +100,18 @@ def test_signs_of_life_do_not_extend_the_time_in_all() -> None:
 
 
 def test_a_synchronous_body_gives_signs_of_life_from_its_thread() -> None:
-    @tool(idle_timeout=0.15)
+    clock = FakeClock()
+
+    @tool(idle_timeout=10, timeout=None)
     def steady(ctx: ToolContext) -> str:
         """Work for longer than the idle time."""
-        for _ in range(6):
-            time.sleep(0.05)
+        for _ in range(5):
+            clock.block(8)
             ctx.heartbeat()
         return "done"
 
-    (answer,) = _answers(ToolNode([steady]), "steady")
-    assert answer.content == "done"
+    (answer,) = _answers(ToolNode([steady], clock=clock), "steady")
+    assert (answer.content, clock.now()) == ("done", 40)
 
 
 def test_each_item_of_a_generator_is_a_sign_of_life() -> None:
@@ -314,15 +316,18 @@ def test_a_run_sets_the_time_of_its_calls_whatever_their_tools_say() -> None:
 
 
 def test_the_deadline_counts_from_the_bodys_start() -> None:
-    left: list[float] = []
+    counted_from: list[float] = []
+    ended: list[float] = []
 
-    @tool(timeout=1, concurrency=1)
+    @tool(timeout=1_000, concurrency=1)
     def waits(ctx: ToolContext) -> str:
-        """Note how much time is left."""
+        """Note when its time began, and when it ended."""
         assert ctx.deadline is not None
-        left.append(ctx.deadline - time.monotonic())
-        time.sleep(0.1)
+        counted_from.append(ctx.deadline - 1_000)
+        time.sleep(0.02)
+        ended.append(time.monotonic())
         return "ok"
 
     _answers(ToolNode([waits]), "waits", "waits", "waits")
-    assert all(seconds > 0.95 for seconds in left)
+    assert all(later > end - 0.001 for end, later in zip(ended, counted_from[1:], strict=False))
+    assert len(ended) == 3

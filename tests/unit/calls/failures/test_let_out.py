@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from support.liveness import comes_true
 from surehand import (
     END,
     START,
@@ -64,7 +65,8 @@ async def pay_slowly() -> str:
 def failing(error: Exception, **options: Any) -> Any:
     @tool("fail", **options)
     async def fail() -> str:
-        """Fail."""
+        """Fail, when what was paid is paid."""
+        await comes_true(lambda: "pay" in ran)
         await asyncio.sleep(0.01)
         ran.append("fail")
         raise error

@@ -148,19 +148,24 @@ def test_an_exception_that_is_let_out_is_shared(error: Exception) -> None:
 
 def test_where_the_one_that_runs_is_cancelled_the_next_runs_in_its_place() -> None:
     runs: list[int] = []
+    limits: list[asyncio.Timeout] = []
 
     @tool(read_only=True)
     async def look() -> str:
-        """Look."""
+        """Look, for longer than the first has time."""
         runs.append(1)
-        await asyncio.sleep(0.05)
+        if len(runs) == 1:
+            limits[0].reschedule(asyncio.get_running_loop().time())
+            await asyncio.Event().wait()
+        await asyncio.sleep(0.01)
         return "seen"
 
     async def impatient(request: Any, run: Any) -> Any:
         if request.tool_call["id"] != "c0":
             return await run(request)
         try:
-            async with asyncio.timeout(0.01):
+            async with asyncio.timeout(20) as limit:
+                limits.append(limit)
                 return await run(request)
         except TimeoutError:
             return "gave up"
@@ -172,10 +177,12 @@ def test_where_the_one_that_runs_is_cancelled_the_next_runs_in_its_place() -> No
 
 
 def test_where_one_that_waits_is_cancelled_the_others_are_not() -> None:
+    gave_up = asyncio.Event()
+
     @tool(read_only=True)
     async def look() -> str:
         """Look."""
-        await asyncio.sleep(0.05)
+        await gave_up.wait()
         return "seen"
 
     async def impatient(request: Any, run: Any) -> Any:
@@ -185,6 +192,7 @@ def test_where_one_that_waits_is_cancelled_the_others_are_not() -> None:
             async with asyncio.timeout(0.01):
                 return await run(request)
         except TimeoutError:
+            gave_up.set()
             return "gave up"
 
     node = ToolNode([look], middleware=[impatient, SingleFlight()])

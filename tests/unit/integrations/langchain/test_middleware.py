@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
+import threading
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -156,13 +156,16 @@ def test_transient_failures_are_tried_again_where_that_is_allowed(answers: Answe
 
 
 def test_a_hanging_tool_is_answered_in_time(answers: Answers) -> None:
+    release = threading.Event()
+
     @tool
     def hang(x: int) -> str:
         """Hang."""
-        time.sleep(0.7)
+        release.wait(20)
         return "late"
 
     (message,) = answers([hang], AIMessage("", tool_calls=[call("hang", x=1)]), timeout=0.1)
+    release.set()
 
     assert outcome(message)["kind"] == "timeout"
 
