@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from contextlib import suppress
 from typing import Any
 
 import pytest
 
+from support.liveness import comes_true
 from surehand import (
     END,
     START,
@@ -29,8 +31,20 @@ from surehand.calls.history import REPEATED, past_calls
 ran: list[str] = []
 
 
+class Bank:
+    """Where a payment is begun, and takes until it may end."""
+
+    def __init__(self) -> None:
+        self.begun, self.may_end = asyncio.Event(), asyncio.Event()
+
+
+bank = Bank()
+
+
 @pytest.fixture(autouse=True)
 def nothing_ran() -> None:
+    global bank  # noqa: PLW0603 - an event belongs to one loop
+    bank = Bank()
     ran.clear()
 
 
@@ -38,40 +52,53 @@ def nothing_ran() -> None:
 async def pay(to: str) -> str:
     """Pay."""
     ran.append(to)
-    await asyncio.sleep(0.05)
+    bank.begun.set()
+    await bank.may_end.wait()
     return f"paid {to}"
 
 
+async def in_no_time(running: Awaitable[ToolMessage]) -> ToolMessage:
+    """What a time limit does that is over when the payment has begun."""
+    task = asyncio.ensure_future(running)
+    await bank.begun.wait()
+    return await asyncio.wait_for(task, 0)
+
+
 async def limited(request: ToolCallRequest, run: AsyncRun) -> ToolMessage:
-    return await asyncio.wait_for(run(request), 0.01)
+    return await in_no_time(run(request))
 
 
 async def limited_in_words(request: ToolCallRequest, run: AsyncRun) -> ToolMessage:
     try:
-        return await asyncio.wait_for(run(request), 0.01)
+        return await in_no_time(run(request))
     except TimeoutError as error:
         raise ToolException("The bank is slow today.") from error
 
 
 async def limited_with_an_answer(request: ToolCallRequest, run: AsyncRun) -> str:
     try:
-        await asyncio.wait_for(run(request), 0.01)
+        await in_no_time(run(request))
     except TimeoutError:
         return "No answer yet."
     return "Paid."
 
 
+left: list[asyncio.Future[ToolMessage]] = []
+
+
 async def impatient(request: ToolCallRequest, run: AsyncRun) -> ToolMessage:
-    running = asyncio.ensure_future(run(request))
-    await asyncio.wait({running}, timeout=0.01)
+    left[:] = [asyncio.ensure_future(run(request))]
+    await bank.begun.wait()
     raise ToolException("The bank is slow today.")
 
 
 async def side_by_side(request: ToolCallRequest, run: AsyncRun) -> ToolMessage:
+    bank.may_end.set()
     return (await asyncio.gather(run(request), run(request)))[1]
 
 
 async def twice(request: ToolCallRequest, run: AsyncRun) -> ToolMessage:
+    bank.may_end.set()
     await run(request)
     return await run(request)
 
@@ -95,9 +122,15 @@ def messages() -> list[Any]:
     return [HumanMessage("go"), AIMessage(tool_calls=[{"id": "c", "name": "pay", "args": {"to": "a"}}])]
 
 
+async def nothing_runs() -> None:
+    """Let everything end that was left running."""
+    bank.may_end.set()
+    await comes_true(lambda: asyncio.all_tasks() <= {asyncio.current_task()})
+
+
 async def answered(middleware: list[Any]) -> ToolMessage:
     (answer,) = await ToolNode([pay], middleware=middleware).ainvoke(messages())
-    await asyncio.sleep(0.1)
+    await nothing_runs()
     assert isinstance(answer, ToolMessage)
     return answer
 
@@ -121,7 +154,7 @@ def test_its_node_is_not_run_again(middleware: list[Any]) -> None:
     async def main() -> None:
         with suppress(TimeoutError, ToolException):
             await graph.compile().ainvoke({"messages": messages()})
-        await asyncio.sleep(0.1)
+        await nothing_runs()
 
     asyncio.run(main())
     assert ran == ["a"]
