@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from surehand.arguments.paths import json_path
 from surehand.arguments.suggestions import near_name, perhaps
 from surehand.errors import Complaint
-from surehand.spec import ArgumentSchema, Problem
+from surehand.spec import ArgumentSchema, Problem, direction_at
 from surehand.wording import clipped
 
 __all__ = ["MAX_COMPLAINTS", "MAX_PROBLEM", "complaints_of", "hint_of", "unresolved"]
@@ -22,19 +22,25 @@ _MAX_AUTHORS: Final = 20_000
 """The most characters of his that are kept: they are to be redacted before they are cut."""
 _MAX_ARGUMENTS: Final = 30
 """The most arguments that a hint lists."""
+_MAX_OBJECTS: Final = 3
+"""The most objects whose keys a hint lists."""
+_UNKNOWN: Final = frozenset({"unknown_argument", "extra_forbidden"})
+
+
+_Place = tuple[str | int, ...]
 
 
 def complaints_of(
-    problems: Sequence[Problem], *, dropped: Iterable[str] = (), collected: Iterable[str] = ()
+    problems: Sequence[Problem], *, dropped: Iterable[_Place] = (), collected: Iterable[_Place] = ()
 ) -> list[Complaint]:
     """The problems as complaints, the same ones once, and unknown names beside the missing ones they may stand for.
 
     Args:
         problems: What is wrong.
-        dropped: Names that the schema does not know.
-        collected: Names that it does not know either, but takes.
+        dropped: Keys that the schema does not know.
+        collected: Keys that it does not know either, but takes.
     """
-    told = _with_unknown(_merged(problems), list(dropped), list(collected))
+    told = _with_unknown(_merged(problems), dict.fromkeys(dropped), collected)
     found = [_complaint(problem) for problem in told[:MAX_COMPLAINTS]]
     hidden = len(told) - MAX_COMPLAINTS
     if hidden > 0:
@@ -53,11 +59,16 @@ def _complaint(problem: Problem) -> Complaint:
 
 
 def unresolved(first: Sequence[Problem], second: Sequence[Problem]) -> list[Problem]:
-    """The problems of the arguments as they were sent, without those that a coercion has solved."""
-    is_left, is_known = _beside(second), _beside(first)
+    """The problems of the arguments as they were sent, without those that a coercion has solved.
+
+    With what came to light behind one: where text may stand for a list, it is the list that is wrong, and a model
+    that cannot send but text would never hear of it.
+    """
+    is_left = _beside(second)
+    known = {(problem.place, problem.rule) for problem in first}
     return [
         *(problem for problem in first if is_left(problem)),
-        *(problem for problem in second if not is_known(problem)),
+        *(problem for problem in second if (problem.place, problem.rule) not in known),
     ]
 
 
@@ -87,22 +98,24 @@ def _merged(problems: Sequence[Problem]) -> list[Problem]:
     return list(found.values())
 
 
-def _with_unknown(problems: list[Problem], dropped: list[str], collected: list[str]) -> list[Problem]:
-    """The problems, with each unknown name beside the missing one it is most like; else as a problem of its own."""
-    missing = [str(problem.place[0]) for problem in problems if _is_missing(problem)]
-    if not missing:
-        return problems
-    meant: dict[str, list[str]] = {}
+def _with_unknown(problems: list[Problem], dropped: Collection[_Place], collected: Iterable[_Place]) -> list[Problem]:
+    """The problems, with each unknown key beside the missing one it is most like; else as a problem of its own."""
+    missing: dict[_Place, list[str]] = {}
+    for problem in problems:
+        if _is_missing(problem):
+            missing.setdefault(problem.place[:-1], []).append(str(problem.place[-1]))
+    meant: dict[_Place, list[str]] = {}
     rest: list[Problem] = []
-    for name in (*dropped, *collected):
-        near = near_name(str(name), missing)
+    for place in (*dropped, *collected):
+        above, name = place[:-1], place[-1]
+        near = near_name(str(name), missing.get(above, ()))
         if near is not None:
-            meant.setdefault(near, []).append(f"{name} {perhaps(near)}")
-        elif name in dropped:
-            rest.append(Problem(place=(name,), text="unknown argument", rule="unknown_argument"))
+            meant.setdefault((*above, near), []).append(f"{name} {perhaps(near)}")
+        elif above in missing and place in dropped:
+            rest.append(Problem(place=place, text="unknown argument", rule="unknown_argument"))
     told = [
-        replace(problem, text=f"{problem.text}; unknown: {', '.join(meant[str(problem.place[0])])}")
-        if _is_missing(problem) and str(problem.place[0]) in meant
+        replace(problem, text=f"{problem.text}; unknown: {', '.join(meant[problem.place])}")
+        if _is_missing(problem) and problem.place in meant
         else problem
         for problem in problems
     ]
@@ -110,18 +123,30 @@ def _with_unknown(problems: list[Problem], dropped: list[str], collected: list[s
 
 
 def _is_missing(problem: Problem) -> bool:
-    return problem.rule.startswith("missing") and len(problem.place) == 1
+    return problem.rule.startswith("missing") and bool(problem.place)
 
 
 def hint_of(schema: ArgumentSchema, problems: Iterable[Problem]) -> str:
-    """The arguments that the tool takes, where a name was missing or unknown; else nothing."""
-    if not any(problem.rule.startswith("missing") or problem.rule == "unknown_argument" for problem in problems):
+    """What the tool takes, or an object below, where a name of it was missing or unknown; else nothing."""
+    about_names = [problem for problem in problems if _is_missing(problem) or problem.rule in _UNKNOWN]
+    objects = list(dict.fromkeys(problem.place[:-1] for problem in about_names))
+    return " ".join(filter(None, (_keys_of(schema, place) for place in objects[:_MAX_OBJECTS])))
+
+
+def _keys_of(schema: ArgumentSchema, place: _Place) -> str:
+    """The names that an object may have; nothing where the schema does not list them, or lists several forms."""
+    if not place:
+        properties: Mapping[str, Any] = schema.json_schema.get("properties", {})
+        required = schema.json_schema.get("required", ())
+        return f"Arguments: {_named(properties, required)}." if properties else "The tool takes no arguments."
+    node = direction_at(schema.directions, place)
+    if node is None or node.branches or not node.properties:
         return ""
-    properties: Mapping[str, Any] = schema.json_schema.get("properties", {})
-    if not properties:
-        return "The tool takes no arguments."
-    required = schema.json_schema.get("required", ())
-    parts = [f"{name} ({'required' if name in required else 'optional'})" for name in properties]
+    return f"Keys of {json_path(place)}: {_named(node.properties, node.required)}."
+
+
+def _named(names: Iterable[str], required: Collection[str]) -> str:
+    parts = [f"{name} ({'required' if name in required else 'optional'})" for name in names]
     hidden = len(parts) - _MAX_ARGUMENTS
     more = f" and {hidden} more" if hidden > 0 else ""
-    return f"Arguments: {', '.join(parts[:_MAX_ARGUMENTS])}{more}."
+    return f"{', '.join(parts[:_MAX_ARGUMENTS])}{more}"

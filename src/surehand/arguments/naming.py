@@ -9,6 +9,7 @@ from typing import Any
 
 from surehand.arguments.suggestions import near_name, perhaps, plain_name
 from surehand.errors import shown
+from surehand.grammar import same_value
 from surehand.spec import ArgumentSchema, Problem
 
 __all__ = ["Named", "name_arguments", "variants"]
@@ -98,7 +99,7 @@ class _Namer:
         return True
 
     def _take_again(self, name: str, target: str, value: Any) -> None:
-        if type(self.found[target]) is type(value) and self.found[target] == value:
+        if same_value(self.found[target], value):
             self.notes.append(f"dropped {name!r}, the same as {self.sources[target]!r}")
             return
         self.problems.append(

@@ -8,15 +8,17 @@ is an object or array is copied, so that no tool can change the message its argu
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Hashable, Mapping
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any, Final
 
 from surehand.arguments.naming import variants
 from surehand.arguments.paths import json_path
-from surehand.grammar import MAX_DEPTH, ExactFloat
+from surehand.errors import MalformedArguments
+from surehand.grammar import MAX_DEPTH, ExactFloat, parse_value, same_value
 from surehand.shapes import is_array, is_object
-from surehand.spec import ArgumentSchema, Direction, Problem, expectation, received
+from surehand.spec import ArgumentSchema, Direction, Problem, date_or_time, expectation, one_of, received
 
 __all__ = ["Screen", "branch_for", "whole_number"]
 
@@ -49,6 +51,8 @@ class Screen:
         """What the validator will have changed, if it accepts."""
         self.problems: list[Problem] = []
         """What the validator would accept, and must not."""
+        self.unknown: list[_Place] = []
+        """Keys of nested objects that the schema does not know."""
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments, copied; a null that can only mean 'not given' is left out."""
@@ -75,6 +79,8 @@ class Screen:
         return self._scalar(value, direction, place) if direction is not None and direction.types else value
 
     def _object(self, value: Mapping[str, Any], node: Direction | None, place: _Place) -> dict[str, Any]:
+        if node is not None and node.keys is not None:
+            self._check_repeated(_read_keys(value, node), value, place)
         if node is None or not node.properties:
             below = node.extras if node is not None and isinstance(node.extras, Direction) else None
             return {key: self._value(item, below, (*place, key)) for key, item in value.items()}
@@ -102,18 +108,20 @@ class Screen:
             path = json_path((*place, key))
             if key in guessed:
                 self.notes.append(f"read the key {path} as {guessed[key]!r}")
-            elif node.extras is None and not self.schema.is_exact:
-                self.later_notes.append(f"dropped the unknown key {path}")
+            elif node.extras is None:
+                self.unknown.append((*place, key))
+                if not self.schema.is_exact:
+                    self.later_notes.append(f"dropped the unknown key {path}")
         return {**known, **guessed}
 
-    def _check_repeated(self, known: Mapping[str, str], value: Mapping[str, Any], place: _Place) -> None:
+    def _check_repeated(self, known: Mapping[str, Hashable], value: Mapping[str, Any], place: _Place) -> None:
         """Refuses several names of one key, unless they were given the same value."""
-        first: dict[str, str] = {}
+        first: dict[Hashable, str] = {}
         for key, target in known.items():
             earlier = first.setdefault(target, key)
             if earlier == key:
                 continue
-            if type(value[earlier]) is type(value[key]) and value[earlier] == value[key]:
+            if same_value(value[earlier], value[key]):
                 self.notes.append(f"dropped the key {json_path((*place, key))}, the same as {earlier!r}")
             else:
                 text = f"is another name of {earlier}, and both were given with different values"
@@ -136,31 +144,46 @@ class Screen:
         if self.schema.is_exact:
             return value  # what is wrong with it the validator says, and it alone knows the form that was meant
         if isinstance(value, str):
-            self._text(value, direction, place)
-            return value
+            return self._text(value, direction, place)
         if not isinstance(value, int | float):
             return value
         if isinstance(value, bool):
             is_wrong = "boolean" not in types and bool(types & _NUMERIC)
         else:
-            is_wrong = direction.is_date and not types & _NUMERIC
+            is_wrong = bool(direction.dates) and not types & _NUMERIC
         if is_wrong:
             self._refuse(value, direction, place)
         elif not isinstance(value, bool) and types <= {"boolean", "null"}:
             self.later_notes.append(f"read the number at {json_path(place)} as true or false")
         return value
 
-    def _text(self, value: str, direction: Direction, place: _Place) -> None:
+    def _text(self, value: str, direction: Direction, place: _Place) -> Any:
+        """The text; where digits are a number here and could be seconds or a truth value as well, that number."""
         types = direction.types
-        number = _number_of(value) if direction.is_date or types & _NUMERIC else None
-        if direction.is_date and number is not None:  # '20240131' would be so many seconds
+        is_numeric = bool(types & _NUMERIC)
+        number = _number_of(value) if direction.is_date or is_numeric else None
+        is_double = direction.is_date or ("boolean" in types and not direction.is_text)
+        if direction.is_date and number is not None and not is_numeric:  # '20240131' would be so many seconds
             self._refuse(value, direction, place)
+        elif number is not None and is_numeric and is_double and math.isfinite(number):
+            return self._spelt_number(value, direction, place)
         elif direction.is_text or not types & _READABLE:
-            return
+            return value
         elif number is not None and not math.isfinite(number):
             self._refuse(value, direction, place)
         else:
             self.later_notes.append(f"read the text at {json_path(place)} as {expectation(types - {'null'})}")
+        return value
+
+    def _spelt_number(self, text: str, direction: Direction, place: _Place) -> Any:
+        number = _parsed(text)
+        found = whole_number(number) if isinstance(number, float) and "number" not in direction.types else number
+        if found is None:
+            self._refuse(text, direction, place)
+            return text
+        kind = "an integer" if isinstance(found, int) else "a number"
+        self.notes.append(f"read the text at {json_path(place)} as {kind}")
+        return found
 
     def _integer(self, value: float, direction: Direction, place: _Place) -> Any:
         """The integer that the number is, if it is one."""
@@ -174,7 +197,7 @@ class Screen:
 
     def _refuse(self, value: Any, direction: Direction, place: _Place) -> None:
         is_shown = self.schema.is_input_shown and not direction.hides_secret()
-        expected = "a date or time as text" if direction.is_date else expectation(direction.types)
+        expected = _expected(direction)
         got = received(value, is_shown=is_shown)
         self.problems.append(
             Problem(
@@ -185,6 +208,31 @@ class Screen:
                 received=got,
             )
         )
+
+
+def _expected(direction: Direction) -> str:
+    if direction.dates:
+        other = "" if direction.is_date else " or a string"
+        return f"{date_or_time(direction.dates)}{other}"
+    return one_of(direction.choices) if direction.choices else expectation(direction.types)
+
+
+def _read_keys(value: Mapping[str, Any], node: Direction) -> dict[str, Hashable]:
+    """Key -> what the validator makes of it; those that it does not take are its own to refuse."""
+    found: dict[str, Hashable] = {}
+    for key in value:
+        with suppress(ValueError):
+            found[key] = node.keys(key) if node.keys is not None else key
+    return found
+
+
+def _parsed(text: str) -> int | float | None:
+    """The number that the text spells as JSON does; None where it is none."""
+    try:
+        value = parse_value(text)[0]
+    except MalformedArguments:
+        return None
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _number_of(text: str) -> float | None:

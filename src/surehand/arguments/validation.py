@@ -26,6 +26,7 @@ from surehand.spec import ArgumentSchema, Problem, SchemaMismatch
 
 __all__ = ["ValidArguments", "validate_arguments"]
 
+_Place = tuple[str | int, ...]
 _CONTAINERS = frozenset({dict, list})
 _MAX_ROUNDS = 8
 """How often values are coerced; a text inside of a text needs a round of its own."""
@@ -104,6 +105,8 @@ class _Attempt:
         self.tool = tool
         self.injected = injected
         self.is_strict = is_strict
+        self.unknown: list[_Place] = []
+        """The keys of nested objects, as they were last looked at, that the schema does not know."""
 
     def run(self, given: Mapping[str, Any]) -> ValidArguments:
         named = name_arguments(self.schema, given, injected=self.injected, is_strict=self.is_strict)
@@ -127,6 +130,7 @@ class _Attempt:
 
     def _validated(self, screen: Screen, given: Mapping[str, Any]) -> _Tried:
         arguments = screen.arguments(given)
+        self.unknown = screen.unknown
         values: dict[str, Any] = {}
         mismatch = None
         try:
@@ -183,11 +187,13 @@ class _Attempt:
         return coerced if len(coercion.notes) > before else None
 
     def _error(self, problems: list[Problem], named: Named) -> InvalidArguments:
-        collected = [name for name in named.arguments if name not in self.schema.names]
+        dropped: list[_Place] = [(name,) for name in named.dropped]
+        collected: list[_Place] = [(name,) for name in named.arguments if name not in self.schema.names]
+        (collected if self.schema.is_exact else dropped).extend(self.unknown)
         return InvalidArguments(
             tool=self.tool,
             complaints=complaints_of(
-                with_hints(problems, self.schema, named.arguments), dropped=named.dropped, collected=collected
+                with_hints(problems, self.schema, named.arguments), dropped=dropped, collected=collected
             ),
             hint=hint_of(self.schema, problems),
         )

@@ -26,6 +26,7 @@ What would change our mind about an item of the list: one real text that it read
 from __future__ import annotations
 
 from surehand.grammar._doors import ParsedArguments, parse_arguments, parse_value
+from surehand.grammar._kinds import same_value
 from surehand.grammar._numbers import ExactFloat
 from surehand.grammar.limits import MAX_DEPTH, MAX_DIGITS, MAX_LENGTH
 from surehand.grammar.relaxations import RELAXATIONS
@@ -39,4 +40,5 @@ __all__ = [
     "ParsedArguments",
     "parse_arguments",
     "parse_value",
+    "same_value",
 ]

@@ -20,7 +20,7 @@ from surehand.spec.places import value_at, with_value
 from surehand.spec.schema import ArgumentSchema, Problem, SchemaMismatch, Wanted
 from surehand.spec.toolspec import ResponseFormat, ToolSpec
 from surehand.spec.wire import export_names, original_names, wire_name
-from surehand.spec.wording import expectation, received
+from surehand.spec.wording import date_or_time, expectation, one_of, received
 
 __all__ = [
     "ArgumentSchema",
@@ -43,11 +43,13 @@ __all__ = [
     "ToolSpec",
     "Wanted",
     "check_tool_name",
+    "date_or_time",
     "direction_at",
     "expectation",
     "export_names",
     "injection_of",
     "name_of",
+    "one_of",
     "original_names",
     "read_directions",
     "received",

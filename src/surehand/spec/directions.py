@@ -18,17 +18,19 @@ hence a class that is changed while it is built. What would change our minds: va
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from surehand.shapes import is_array, is_object
 from surehand.spec.json_places import REFERENCES, References
 
-__all__ = ["NAMES", "Direction", "direct", "direction_at", "is_hidden", "type_name"]
+__all__ = ["KEYS", "NAMES", "Direction", "choices_at", "direct", "direction_at", "is_hidden", "type_name"]
 
 NAMES: Final = "x-surehand-names"
 """Our keyword on an object: name a key may have -> name the validator takes."""
+KEYS: Final = "x-surehand-keys"
+"""Our keyword on an object whose keys are values of another type: what makes that value of a key."""
 
 _PYTHON_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "string": (str,),
@@ -66,6 +68,8 @@ class Direction:
     required: frozenset[str] = frozenset()
     extras: Direction | bool | None = None
     """What other keys lead to; True for anything, False where there must be none, None where nothing is said."""
+    keys: Callable[[str], Hashable] | None = None
+    """What the validator makes of a key, where that is not the key itself; raises ValueError where it takes none."""
     items: Direction | None = None
     prefix: tuple[Direction, ...] = ()
     branches: tuple[Direction, ...] = ()
@@ -75,8 +79,11 @@ class Direction:
     is_nullable: bool = True
     is_secret: bool = False
     """Whether the value must never be shown."""
+    dates: frozenset[str] = frozenset()
+    """The formats of dates and times that are taken here; validators also take numbers of seconds for them, which
+    nobody asks for."""
     is_date: bool = False
-    """Whether text is a date or time here; validators also take numbers of seconds for it, which nobody asks for."""
+    """Whether all text is a date or time here."""
     is_complete: bool = False
     """Whether it has been read to its end; a reference to a place that is still being read has not."""
     is_text: bool = False
@@ -106,6 +113,10 @@ class Direction:
 
     def child(self, step: str | int) -> Direction | None:
         """Where a key or an index leads; None where the schema does not say."""
+        return next(self.all_of(step), None)
+
+    def all_of(self, step: str | int) -> Iterator[Direction]:
+        """Where a key or an index leads in this and in each of the alternatives that say so."""
         for place in (self, *self.branches):
             if isinstance(step, int):
                 found = place.prefix[step] if step < len(place.prefix) else place.items
@@ -113,8 +124,7 @@ class Direction:
                 extras = place.extras if isinstance(place.extras, Direction) else None
                 found = place.properties.get(place.names.get(step, step), extras)
             if found is not None:
-                return found
-        return None
+                yield found
 
 
 def direct(schema: Mapping[str, Any]) -> Direction:
@@ -137,6 +147,20 @@ def direction_at(directions: Mapping[str, Direction], place: tuple[str | int, ..
     for step in place[1:]:
         node = node.child(step) if node is not None else None
     return node
+
+
+def choices_at(directions: Mapping[str, Direction], place: tuple[str | int, ...]) -> tuple[Any, ...]:
+    """The only values that are allowed at a place, in whichever alternative; empty where one of them takes others."""
+    nodes = [directions[str(place[0])]] if place and str(place[0]) in directions else []
+    for step in place[1:]:
+        nodes = [child for node in nodes for child in node.all_of(step)]
+    if not all(node.choices for node in nodes):
+        return ()
+    found: list[Any] = []
+    for choice in (choice for node in nodes for choice in node.choices):
+        if not any(type(choice) is type(known) and choice == known for known in found):
+            found.append(choice)
+    return tuple(found)
 
 
 def is_hidden(directions: Mapping[str, Direction], place: tuple[str | int, ...]) -> bool:
@@ -203,7 +227,8 @@ class _Reader:
             direction.choices = (schema["const"],)
         elif is_array(values := schema.get("enum")):
             direction.choices = tuple(values)
-        direction.is_date |= schema.get("format") in _DATES
+        if (name := schema.get("format")) in _DATES:
+            direction.dates |= {name}
         direction.is_secret |= bool(schema.get("writeOnly")) or schema.get("format") == "password"
 
     def _fill_object(self, direction: Direction, schema: Mapping[str, Any]) -> None:
@@ -213,6 +238,7 @@ class _Reader:
             direction.names.update({name: name for name in properties})
         if is_object(names := schema.get(NAMES)):
             direction.names.update(names)
+        direction.keys = schema.get(KEYS, direction.keys)
         if is_array(required := schema.get("required")):
             direction.required |= frozenset(name for name in required if isinstance(name, str))
         self._fill_extras(direction, schema)
@@ -256,6 +282,8 @@ class _Reader:
         types = direction.types
         direction.is_nullable = not types or "null" in types
         direction.is_text = "string" in types or any(branch.is_text for branch in direction.branches)
+        texts = [branch for branch in direction.branches if "string" in branch.types] or [direction]
+        direction.is_date = all(branch.dates for branch in texts)
         if types:
             quiet = {python for name in types for python in _PYTHON_TYPES.get(name, ())}
             # text for a date gets a second look: digits alone would be read as seconds
@@ -273,6 +301,21 @@ def _unite(direction: Direction, found: Sequence[Direction]) -> None:
         direction.branches = tuple(nested)
         direction.tag = next((part.tag for part in kinds if part.tag), direction.tag)
     direction.types = types
+    direction.dates = frozenset(name for part in found for name in part.dates)
+
+
+_INHERITED: Final = (
+    "choices",
+    "required",
+    "extras",
+    "keys",
+    "items",
+    "prefix",
+    "branches",
+    "tag",
+    "dates",
+    "is_secret",
+)
 
 
 def _inherit(target: Direction, source: Direction) -> None:
@@ -282,7 +325,7 @@ def _inherit(target: Direction, source: Direction) -> None:
         target.types |= source.types
         return
     target.types = target.types & source.types or target.types or source.types
-    for name in ("choices", "required", "extras", "items", "prefix", "branches", "tag", "is_date", "is_secret"):
+    for name in _INHERITED:
         setattr(target, name, getattr(source, name) or getattr(target, name))
     target.properties.update(source.properties)
     target.names.update(source.names)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue, JsonSchemaWarningKind
-from pydantic_core import core_schema
+from pydantic_core import SchemaError, SchemaValidator, core_schema
 
 from surehand.shapes import is_array, is_object
-from surehand.spec.directions import NAMES
+from surehand.spec.directions import KEYS, NAMES
 from surehand.spec.json_places import LISTED, NAMED, SINGLE
 
 __all__ = ["directed_schema", "shown_schema"]
@@ -38,6 +38,11 @@ class _Generator(GenerateJsonSchema):
     def enum_schema(self, schema: core_schema.EnumSchema) -> JsonSchemaValue:
         return _untitled(super().enum_schema(schema))
 
+    def dict_schema(self, schema: core_schema.DictSchema) -> JsonSchemaValue:
+        found = super().dict_schema(schema)
+        read = _reader_of(schema.get("keys_schema"))
+        return found if read is None else {**found, KEYS: read}
+
     def typed_dict_schema(self, schema: core_schema.TypedDictSchema) -> JsonSchemaValue:
         found = _untitled(super().typed_dict_schema(schema))
         return _named(found, [(name, part) for name, part in schema["fields"].items()])
@@ -52,6 +57,20 @@ class _Generator(GenerateJsonSchema):
             if not part.get("init", True):  # the class fills it, whatever is sent
                 found["properties"].pop(part["name"], None)
         return _named(found, [(part["name"], part) for part in schema["fields"] if part.get("init", True)])
+
+
+def _reader_of(keys: core_schema.CoreSchema | None) -> Callable[[str], Hashable] | None:
+    """What makes the value that a key of a typed mapping stands for; None where that is the key itself.
+
+    An enum is known by its values, and those of one type do not stand for one another.
+    """
+    if keys is None or dict(keys) == {"type": "str"}:
+        return None
+    try:
+        read: Callable[[str], Hashable] = SchemaValidator(keys).validate_python
+    except SchemaError:  # it refers to what is defined elsewhere
+        return None
+    return read
 
 
 def _untitled(schema: JsonSchemaValue) -> JsonSchemaValue:
@@ -101,7 +120,7 @@ def shown_schema(directed: Mapping[str, Any]) -> dict[str, Any]:
     """A copy of the schema without our keywords; properties keep their names, whatever they are."""
     shown: dict[str, Any] = {}
     for key, value in directed.items():
-        if key == NAMES:
+        if key in (NAMES, KEYS):
             continue
         if key == "$defs":
             shown[key] = {name: _untitled(shown_schema(part)) for name, part in value.items()}

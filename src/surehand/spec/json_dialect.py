@@ -2,7 +2,7 @@
 
 Three things are put differently. Patterns lose what only JavaScript's old mode allows. ``nullable: true``, which
 OpenAPI 3.0 has in place of a type, becomes that type. And formats that are not checked are left out, so that it does
-not depend on the validator's version what is accepted.
+not depend on the validator's version what is accepted; ``password``, which is none, is what ``writeOnly`` is.
 """
 
 from __future__ import annotations
@@ -49,6 +49,8 @@ def _adapted(schema: Any, written: dict[str, str]) -> Any:
     _read_patterns(found, written)
     if isinstance(name := found.get("format"), str) and name not in FORMATS:
         del found["format"]
+        if name == "password":
+            found["writeOnly"] = True
     return _with_null(found) if found.get("nullable") is True else found
 
 

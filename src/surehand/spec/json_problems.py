@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from surehand.shapes import is_object, items_of
-from surehand.spec.directions import Direction, direction_at, is_hidden, type_name
+from surehand.spec.directions import Direction, choices_at, direction_at, is_hidden, type_name
 from surehand.spec.json_branches import meant_of
 from surehand.spec.json_checker import Checker
 from surehand.spec.places import value_at
 from surehand.spec.schema import Problem, Wanted
-from surehand.spec.wording import expectation, listed, plural, received
+from surehand.spec.wording import date_or_time, expectation, listed, plural, received
 from surehand.wording import clipped
 
 __all__ = ["Words"]
@@ -82,7 +82,7 @@ class Words:
             case "const":
                 yield _mistyped(place, listed([limit]), got, keyword)
             case "format":
-                yield _mistyped(place, f"a string of the format {limit}", got, keyword)
+                yield _mistyped(place, date_or_time([limit]) or f"a string of the format {limit}", got, keyword)
             case "required":
                 yield self._missing((*place, limit))
             case "additionalProperties":
@@ -113,7 +113,7 @@ class Words:
 
     def _missing(self, place: _Place) -> Problem:
         node = direction_at(self.directions, place)
-        wanted = _described(node) if node is not None else ""
+        wanted = _described(node, choices_at(self.directions, place)) if node is not None else ""
         return Problem(place=place, text=f"missing, expected {wanted}" if wanted else "missing", rule="missing")
 
     def _unevaluated(self, error: Any, place: _Place) -> Iterator[Problem]:
@@ -280,8 +280,8 @@ def _as_clause(problem: Problem) -> str:
     return f"is not {problem.expected}" if problem.expected else problem.text
 
 
-def _described(node: Direction) -> str:
-    return f"one of {listed(node.choices)}" if node.choices else expectation(node.types)
+def _described(node: Direction, choices: tuple[Any, ...]) -> str:
+    return f"one of {listed(choices)}" if choices else expectation(node.types)
 
 
 def _located(problem: Problem, depth: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import GetJsonSchemaHandler
@@ -13,12 +13,13 @@ from pydantic_core import CoreSchema, core_schema
 from typing_extensions import override
 
 from surehand.shapes import is_array, is_object
-from surehand.spec.directions import NAMES, Direction, direct, is_hidden, type_name
+from surehand.spec.directions import NAMES, Direction, direct, direction_at, is_hidden, type_name
 from surehand.spec.generation import shown_schema
+from surehand.spec.places import value_at
 from surehand.spec.schema import ArgumentSchema, Problem, SchemaMismatch
 from surehand.spec.wording import expectation, received
 
-__all__ = ["LegacyField", "LegacySchema", "is_legacy_model"]
+__all__ = ["LegacyField", "LegacySchema", "is_legacy_model", "legacy_problems"]
 
 
 def is_legacy_model(kind: object) -> bool:
@@ -124,22 +125,42 @@ class LegacySchema(ArgumentSchema):
             raise SchemaMismatch(error=error, describe=functools.partial(self._problems, error, arguments)) from error
 
     def _problems(self, error: Any, arguments: Mapping[str, Any]) -> list[Problem]:
-        return [self._problem(entry, arguments) for entry in error.errors()]
+        return legacy_problems(error, arguments, self.directions)
 
-    def _problem(self, entry: Mapping[str, Any], arguments: Mapping[str, Any]) -> Problem:
-        place = tuple(step for step in entry["loc"] if step != "__root__")
-        if entry["type"] == "value_error.missing":
-            node = self.directions.get(str(place[0])) if len(place) == 1 else None
-            wanted = expectation(node.types) if node is not None else ""
-            return Problem(place=place, text=f"missing, expected {wanted}" if wanted else "missing", rule="missing")
-        if entry["type"] == "value_error.extra":
-            return Problem(place=place, text="unknown argument", rule="extra_forbidden")
-        message = " ".join(str(entry["msg"]).split()) or "is not accepted"
-        if entry["type"].startswith("type_error"):
-            is_shown = not is_hidden(self.directions, place)
-            message = f"{message}, got {received(_value_at(arguments, place), is_shown=is_shown)}"
-        # Nothing tells a rule of the author's from one of v1's own, whose texts lose nothing by being taken for his.
-        return Problem(place=place, text=message, rule=entry["type"], is_authors=True)
+
+def legacy_problems(
+    error: Any, arguments: Mapping[str, Any], directions: Mapping[str, Direction], *, above: tuple[str | int, ...] = ()
+) -> list[Problem]:
+    """Every error of a validation by v1, worded for a model.
+
+    Args:
+        error: What v1 raised.
+        arguments: All the arguments.
+        directions: Where they lead, so that secrets stay hidden and missing values are described.
+        above: Where the value stands that was validated.
+    """
+    return [_problem(entry, arguments, directions, above) for entry in error.errors()]
+
+
+def _problem(
+    entry: Mapping[str, Any],
+    arguments: Mapping[str, Any],
+    directions: Mapping[str, Direction],
+    above: tuple[str | int, ...],
+) -> Problem:
+    place = (*above, *(step for step in entry["loc"] if step != "__root__"))
+    if entry["type"] == "value_error.missing":
+        node = direction_at(directions, place)
+        wanted = expectation(node.types) if node is not None else ""
+        return Problem(place=place, text=f"missing, expected {wanted}" if wanted else "missing", rule="missing")
+    if entry["type"] == "value_error.extra":
+        return Problem(place=place, text="unknown argument", rule="extra_forbidden")
+    message = " ".join(str(entry["msg"]).split()) or "is not accepted"
+    if entry["type"].startswith("type_error"):
+        is_shown = not is_hidden(directions, place)
+        message = f"{message}, got {received(value_at(arguments, place), is_shown=is_shown)}"
+    # Nothing tells a rule of the author's from one of v1's own, whose texts lose nothing by being taken for his.
+    return Problem(place=place, text=message, rule=entry["type"], is_authors=True)
 
 
 def _parsed(model: Any, value: Any, root: Direction) -> Any:
@@ -148,6 +169,10 @@ def _parsed(model: Any, value: Any, root: Direction) -> Any:
     It cuts 3.7 down to the integer 3, spells a number out as text, and makes objects of arrays and of blank text.
     """
     misfits = dict(_misfits(value, root, ()))
+    if value is None and not root.is_nullable:
+        misfits = {(): expectation(root.types)}
+    if () in misfits:
+        raise _misfitting(model, {(): misfits[()]})
     errors: list[Any] = []
     instance = None
     try:
@@ -158,9 +183,14 @@ def _parsed(model: Any, value: Any, root: Direction) -> Any:
         misfits = {place: misfits[place] for place in misfits.keys() - {entry["loc"] for entry in found.errors()}}
     if not errors and not misfits:
         return instance
+    raise _misfitting(model, misfits, errors)
+
+
+def _misfitting(model: Any, misfits: Mapping[Any, str], errors: Sequence[Any] = ()) -> Exception:
+    """The error of v1 for values of another type than the declared one, after those that it has found itself."""
     wrappers = sys.modules["pydantic.v1.error_wrappers"]
     more = [wrappers.ErrorWrapper(TypeError(f"expected {wanted}"), place) for place, wanted in misfits.items()]
-    raise _legacy_error()([*errors, *more], model)
+    return _legacy_error()([*errors, *more], model)
 
 
 def _misfits(value: Any, node: Direction | None, place: tuple[str | int, ...]) -> Iterator[tuple[Any, str]]:
@@ -193,15 +223,6 @@ def _fits(value: Any, types: frozenset[str]) -> bool:
         is_whole = kind == "integer" or value.is_integer()
         return "number" in types or (is_whole and "integer" in types) or (value in (0, 1) and "boolean" in types)
     return kind in types
-
-
-def _value_at(arguments: Any, place: tuple[str | int, ...]) -> Any:
-    for step in place:
-        try:
-            arguments = arguments[step]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return arguments
 
 
 def _legacy_error() -> type[Exception]:

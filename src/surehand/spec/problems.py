@@ -8,18 +8,16 @@ from typing import Any, Final, cast, get_args
 from pydantic import ValidationError
 from pydantic_core.core_schema import ErrorType
 
-from surehand.shapes import is_object
-from surehand.spec.directions import Direction, direction_at, is_hidden
+from surehand.shapes import is_object, mapping_of
+from surehand.spec.directions import Direction, choices_at, direction_at, is_hidden
+from surehand.spec.legacy_schema import legacy_problems
 from surehand.spec.schema import Problem
-from surehand.spec.wording import expectation, listed, one_of, plural, received
+from surehand.spec.wording import A_DATE, A_DATETIME, A_TIME, expectation, listed, one_of, plural, received
 
 __all__ = ["problems_of"]
 
 _AN_OBJECT: Final = "an object"
 _AN_ARRAY: Final = "an array"
-_A_DATE: Final = "a date such as '2024-05-31'"
-_A_DATETIME: Final = "a date and time such as '2024-05-31T09:30:00Z'"
-_A_TIME: Final = "a time such as '09:30:00'"
 _A_DURATION: Final = "a duration such as 'PT1H30M' or a number of seconds"
 
 _EXPECTED: Final[Mapping[str, str]] = {
@@ -43,24 +41,28 @@ _EXPECTED: Final[Mapping[str, str]] = {
     "set_type": _AN_ARRAY,
     "frozen_set_type": _AN_ARRAY,
     "iterable_type": _AN_ARRAY,
+    "sequence_str": _AN_ARRAY,
+    "deque_type": _AN_ARRAY,
+    "named_tuple_type": "an array or an object",
+    "json_type": "JSON text",
     "dict_type": _AN_OBJECT,
     "mapping_type": _AN_OBJECT,
     "model_type": _AN_OBJECT,
     "model_attributes_type": _AN_OBJECT,
     "dataclass_type": _AN_OBJECT,
     "arguments_type": "an object or an array",
-    "date_type": _A_DATE,
-    "date_parsing": _A_DATE,
-    "date_from_datetime_parsing": _A_DATE,
+    "date_type": A_DATE,
+    "date_parsing": A_DATE,
+    "date_from_datetime_parsing": A_DATE,
     "date_from_datetime_inexact": "a date without a time of day",
-    "datetime_type": _A_DATETIME,
-    "datetime_parsing": _A_DATETIME,
-    "datetime_from_date_parsing": _A_DATETIME,
-    "datetime_object_invalid": _A_DATETIME,
+    "datetime_type": A_DATETIME,
+    "datetime_parsing": A_DATETIME,
+    "datetime_from_date_parsing": A_DATETIME,
+    "datetime_object_invalid": A_DATETIME,
     "timezone_aware": "a date and time with a time zone",
     "timezone_naive": "a date and time without a time zone",
-    "time_type": _A_TIME,
-    "time_parsing": _A_TIME,
+    "time_type": A_TIME,
+    "time_parsing": A_TIME,
     "time_delta_type": _A_DURATION,
     "time_delta_parsing": _A_DURATION,
     "decimal_type": "a decimal number",
@@ -90,6 +92,9 @@ _CONSTRAINTS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
 }
 
 _UNKNOWN: Final = frozenset({"extra_forbidden", "unexpected_keyword_argument", "unexpected_positional_argument"})
+_Place = tuple[str | int, ...]
+_Member = tuple[_Place, str]
+
 _MISSING: Final = frozenset({"missing", "missing_argument", "missing_keyword_only_argument"})
 _SPOKEN: Final = frozenset({"value_error", "assertion_error"})
 """Errors whose text is the schema's author's own; so is that of every error that pydantic does not have itself."""
@@ -108,36 +113,75 @@ def problems_of(
         is_shown: Whether values may be shown at all.
     """
     found: list[Problem] = []
-    for entry in error.errors(include_url=False):
-        place = _place(entry["loc"], arguments, directions, keeps_last=entry["type"] in _MISSING)
+    for entry, place in _meant(error.errors(include_url=False), arguments, directions):
         shows = is_shown and not is_hidden(directions, place)
-        found.extend(_nested(entry, place) or [_problem(entry, place, directions, shows=shows)])
+        found.extend(_nested(entry, place, arguments, directions) or [_problem(entry, place, directions, shows=shows)])
     return found
 
 
-def _place(
-    location: Sequence[str | int], arguments: Any, directions: Mapping[str, Direction], *, keeps_last: bool
-) -> tuple[str | int, ...]:
-    """The location without the names of union members, which lead to no part of the value.
+def _meant(
+    entries: Sequence[Mapping[str, Any]], arguments: Mapping[str, Any], directions: Mapping[str, Direction]
+) -> Iterator[tuple[Mapping[str, Any], _Place]]:
+    """The errors with their places, without those of union members that the value was plainly not meant for.
 
-    The first step inside a union is such a name, even where the value has a key that is called the same.
+    That is a member of another kind than the value, or one whose fixed value of a key is another one, where there is
+    a member of which neither is true and that found something wrong further inside. A model that has sent a dog need
+    not hear what a cat would be; one that has sent a bird hears that there are cats and dogs, and nothing else.
     """
-    place: list[str | int] = []
-    value = arguments
-    node: Direction | None = None
-    is_at_union = False
-    for index, step in enumerate(location):
-        if is_at_union and isinstance(step, str):
-            is_at_union = False
-            continue
-        if _has(value, step):
-            value = value[step]
-        elif not (keeps_last and index == len(location) - 1):
-            continue
-        place.append(step)
-        node = node.child(step) if node is not None else directions.get(str(step)) if len(place) == 1 else None
-        is_at_union = node is not None and len(node.branches) > 1
-    return tuple(place)
+    ways = [_Way(entry, arguments, directions) for entry in entries]
+    others = {way.members[-1] for way in ways if way.is_of_another_member()}
+    possible = {member[0] for way in ways for member in way.members if member not in others}
+    meant = {
+        member[0] for way in ways for member in way.members if member not in others and len(way.place) > len(member[0])
+    }
+    for way in ways:
+        unlike = {member[0] for member in way.members if member in others}
+        if not unlike & meant and (unlike <= possible or way.is_of_another_member()):
+            yield way.entry, way.place
+
+
+class _Way:
+    """The location of an error, read as the way through the arguments to a value.
+
+    The names of union members, which lead to no part of the value, are taken out of it. The first step inside a union
+    is such a name, even where the value has a key that is called the same.
+    """
+
+    def __init__(
+        self, entry: Mapping[str, Any], arguments: Mapping[str, Any], directions: Mapping[str, Direction]
+    ) -> None:
+        self.entry = entry
+        self.place: _Place = ()
+        self.members: list[_Member] = []
+        """The unions on the way and the names of their members, from the outside in."""
+        value: Any = arguments
+        node: Direction | None = None
+        is_at_union = False
+        for step, is_last in _with_last(entry["loc"]):
+            if is_at_union and isinstance(step, str):
+                is_at_union = False
+                self.members.append((self.place, step))
+                continue
+            if _has(value, step):
+                value = value[step]
+            elif not (is_last and entry["type"] in _MISSING):
+                continue
+            self.place = (*self.place, step)
+            node = node.child(step) if node is not None else directions.get(str(step)) if len(self.place) == 1 else None
+            is_at_union = node is not None and len(node.branches) > 1
+
+    def is_of_another_member(self) -> bool:
+        """Whether the error says that the value was meant for another member than the one that it comes from."""
+        if not self.members:
+            return False
+        below = len(self.place) - len(self.members[-1][0])
+        rule: str = self.entry["type"]
+        return (below == 0 and rule.endswith("_type")) or (below <= 1 and rule in _FIXED)
+
+
+def _with_last(steps: Sequence[str | int]) -> Iterator[tuple[str | int, bool]]:
+    """The steps, each with whether it is the last one."""
+    return ((step, index == len(steps)) for index, step in enumerate(steps, 1))
 
 
 def _has(value: Any, step: str | int) -> bool:
@@ -146,15 +190,14 @@ def _has(value: Any, step: str | int) -> bool:
     return isinstance(value, list | tuple) and isinstance(step, int) and step < len(cast("list[Any]", value))
 
 
-def _nested(entry: Mapping[str, Any], place: tuple[str | int, ...]) -> list[Problem]:
+def _nested(
+    entry: Mapping[str, Any], place: _Place, arguments: Mapping[str, Any], directions: Mapping[str, Direction]
+) -> list[Problem]:
     """The errors inside an error, where a parameter is a model of ``pydantic.v1``."""
     inner = entry.get("ctx", {}).get("error")
     if not hasattr(inner, "raw_errors") or not hasattr(inner, "errors"):
         return []
-    return [
-        Problem(place=(*place, *part["loc"]), text=_sentence(part["msg"]), rule=part["type"], is_authors=True)
-        for part in inner.errors()
-    ]
+    return legacy_problems(inner, arguments, directions, above=place)
 
 
 def _problem(
@@ -163,22 +206,33 @@ def _problem(
     rule: str = entry["type"]
     got = received(entry.get("input"), is_shown=shows)
     node = direction_at(directions, place)
-    expected = _expected(entry, node)
+    if entry["loc"][-1:] == ("[key]",):
+        expected = _expected(entry, ())
+        text = f"expected {expected}, got {got}" if expected else _text(entry, place, directions, got)
+        return Problem(place=place, text=f"the key itself: {text}", rule=rule, is_authors=rule not in _PYDANTICS)
+    expected = _expected(entry, choices_at(directions, place))
     if expected:
         if node is not None and "null" in node.types and not node.branches and "null" not in expected:
             expected = f"{expected} or null"
-        return Problem(place=place, text=f"expected {expected}, got {got}", rule=rule, expected=expected, received=got)
+        text = f"expected {expected}, got {got}{_reason(entry)}"
+        return Problem(place=place, text=text, rule=rule, expected=expected, received=got)
     is_authors = rule not in _PYDANTICS
     return Problem(place=place, text=_text(entry, place, directions, got), rule=rule, is_authors=is_authors)
 
 
-def _expected(entry: Mapping[str, Any], node: Direction | None) -> str:
+def _reason(entry: Mapping[str, Any]) -> str:
+    """Why a date or time of the right form is none: ``, day value is outside expected range``."""
+    reason = str(entry.get("ctx", {}).get("error", "")) if entry["type"] in _OF_DATES else ""
+    return f", {reason}" if "outside" in reason else ""
+
+
+def _expected(entry: Mapping[str, Any], choices: tuple[Any, ...]) -> str:
     rule, ctx = entry["type"], entry.get("ctx", {})
     if rule in _EXPECTED:
         return _EXPECTED[rule]
-    if rule in ("literal_error", "enum"):
-        if node is not None and node.choices and entry["loc"][-1:] != ("[key]",):
-            return one_of(node.choices)  # as the model is to write them; pydantic names them as Python does
+    if rule in _FIXED:
+        if choices:
+            return one_of(choices)  # as the model is to write them; pydantic names them as Python does
         return (
             f"one of {ctx['expected']}" if len(ctx["expected"]) < _MAX_EXPECTED else f"one of {_cut(ctx['expected'])}"
         )
@@ -187,6 +241,10 @@ def _expected(entry: Mapping[str, Any], node: Direction | None) -> str:
     return ""
 
 
+_FIXED: Final = frozenset({"literal_error", "enum"})
+_OF_DATES: Final = frozenset(
+    {"date_parsing", "date_from_datetime_parsing", "datetime_parsing", "datetime_from_date_parsing", "time_parsing"}
+)
 _MAX_EXPECTED: Final = 400
 """The most characters of allowed values."""
 
@@ -205,24 +263,26 @@ def _text(entry: Mapping[str, Any], place: tuple[str | int, ...], directions: Ma
     if rule in _CONSTRAINTS:
         return f"{_CONSTRAINTS[rule](ctx)}, got {got}"
     if rule.startswith("union_tag"):
-        return _tag_text(ctx, _tags(directions, place))
+        return _tag_text(entry, directions, place)
     if rule in _SPOKEN:
         return str(ctx.get("error", "")).strip() or f"is not accepted, got {got}"
     return f"{_sentence(entry['msg']) or 'is not accepted'}, got {got}"
 
 
-def _tag_text(ctx: Mapping[str, Any], tags: str) -> str:
+def _tag_text(entry: Mapping[str, Any], directions: Mapping[str, Direction], place: _Place) -> str:
+    ctx, tags = entry["ctx"], _tags(directions, place)
     name = ctx["discriminator"]
     if "tag" in ctx:
-        return f"{name} must be one of {ctx['expected_tags']}, got {received(ctx['tag'])}"
+        tag = mapping_of(entry.get("input")).get(name.strip("'"), ctx["tag"])  # pydantic spells a null 'None'
+        return f"{name} must be one of {ctx['expected_tags']}, got {received(tag)}"
     return f"{name} is missing, expected one of {tags}" if tags else f"{name} is missing"
 
 
 def _wanted(directions: Mapping[str, Direction], place: tuple[str | int, ...]) -> str:
-    node = direction_at(directions, place)
+    node, choices = direction_at(directions, place), choices_at(directions, place)
     if node is None:
         return ""
-    return f"one of {listed(node.choices)}" if node.choices else expectation(node.types)
+    return f"one of {listed(choices)}" if choices else expectation(node.types)
 
 
 def _tags(directions: Mapping[str, Direction], place: tuple[str | int, ...]) -> str:

@@ -9,8 +9,12 @@ from typing import Any, Final, cast
 from surehand.shapes import is_object
 from surehand.wording import clipped
 
-__all__ = ["expectation", "listed", "one_of", "plural", "received"]
+__all__ = ["A_DATE", "A_DATETIME", "A_TIME", "date_or_time", "expectation", "listed", "one_of", "plural", "received"]
 
+A_DATE: Final = "a date such as '2024-05-31'"
+A_DATETIME: Final = "a date and time such as '2024-05-31T09:30:00Z'"
+A_TIME: Final = "a time such as '09:30:00'"
+_DATES: Final[Mapping[str, str]] = {"date": A_DATE, "date-time": A_DATETIME, "time": A_TIME}
 _MAX_TEXT: Final = 60
 """The most characters of a value that are shown."""
 _MAX_CHOICES: Final = 20
@@ -76,6 +80,12 @@ def expectation(types: Iterable[str]) -> str:
     return _a_list_of([_KINDS.get(name, name) for name in names if name != "null" or len(names) == 1], "or") + (
         " or null" if "null" in names and len(names) > 1 else ""
     )
+
+
+def date_or_time(formats: Iterable[str]) -> str:
+    """The formats of dates and times as words: ``a date such as '2024-05-31'``."""
+    known = set(formats)
+    return _a_list_of([words for name, words in _DATES.items() if name in known], "or")
 
 
 def listed(choices: Iterable[object]) -> str:

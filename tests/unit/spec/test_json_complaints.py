@@ -28,6 +28,7 @@ BY_KEYS = {
     ]
 }
 TOLD: list[tuple[Schema, Any, list[str]]] = [
+    ({"type": "string", "format": "date"}, "2024", ["$.x: expected a date such as '2024-05-31', got the text '2024'"]),
     (BY_CONST, {"kind": "b"}, ["$.x.m: missing, expected an integer"]),
     (BY_CONST, {"kind": "a", "n": "x"}, ["$.x.n: expected an integer, got the text 'x'"]),
     (BY_CONST, {"kind": "d", "n": 1}, ["$.x.kind: expected one of 'a', 'b', got the text 'd'"]),
@@ -144,3 +145,19 @@ def test_secrets_stay_hidden_wherever_they_are_declared() -> None:
 def test_items_that_nothing_speaks_of_are_found_whatever_they_are(item: Any) -> None:
     told = complaints(schema({"x": {"prefixItems": [{}], "unevaluatedItems": False}}), {"x": [0, item]})
     assert [text.split(",")[0] for text in told] == ["$.x[1]: is not allowed here"]
+
+
+@pytest.mark.parametrize("mark", [{"writeOnly": True}, {"format": "password"}])
+def test_a_secret_of_any_type_stays_hidden(mark: Schema) -> None:
+    written = schema({"x": {"type": "string", **mark}})
+
+    assert complaints(written, {"x": 4711}) == ["$.x: expected a string, got a number"]
+
+
+def test_text_that_stands_for_a_value_is_told_with_what_is_wrong_with_that() -> None:
+    written = schema({"x": {"type": "integer", "minimum": 1}})
+
+    assert complaints(written, {"x": "0"}) == [
+        "$.x: expected an integer, got the text '0'",
+        "$.x: must be at least 1, got the number 0",
+    ]

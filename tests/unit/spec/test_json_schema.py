@@ -46,8 +46,12 @@ def test_changing_the_schema_afterwards_changes_nothing() -> None:
         ({"minItems": 2}, [1], "must have at least 2 items, got an array of 1 item"),
         ({"maxItems": 1}, [1, 2], "must have at most 1 item, got an array of 2 items"),
         ({"uniqueItems": True}, [1, 1], "must not have equal items, got an array of 2 items"),
-        ({"format": "date"}, "soon", "expected a string of the format date, got the text 'soon'"),
-        ({"format": "date-time"}, "soon", "expected a string of the format date-time, got the text 'soon'"),
+        ({"format": "date"}, "soon", "expected a date such as '2024-05-31', got the text 'soon'"),
+        (
+            {"format": "date-time"},
+            "soon",
+            "expected a date and time such as '2024-05-31T09:30:00Z', got the text 'soon'",
+        ),
         ({"not": {"type": "string"}}, "a", "has a form that is not allowed here, got the text 'a'"),
         (
             {"anyOf": [{"type": "integer"}, {"type": "array"}]},

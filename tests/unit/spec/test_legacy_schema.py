@@ -39,7 +39,7 @@ def test_text_for_a_nested_model_is_decoded() -> None:
 def test_problems_are_told_like_those_of_other_schemas() -> None:
     assert complaints(Args, {"A": 0, "inner": {"n": "x"}}) == [
         "$.A: ensure this value is greater than 0",
-        "$.inner.title: missing",
+        "$.inner.title: missing, expected a string",
         "$.inner.n: value is not a valid integer, got the text 'x'",
     ]
     assert complaints(Args, {}) == ["$.A: missing, expected an integer"]
@@ -64,8 +64,8 @@ Loose: Any = v1.create_model(
         ({"s": True}, "$.s: expected a string, got true"),
         ({"d": [["a", 1]]}, "$.d: expected an object, got an array of 1 item"),
         ({"d": ""}, "$.d: expected an object, got the text ''"),
-        ({"day": "1_000"}, "$.day: expected a date or time as text, got the text '1_000'"),
-        ({"day": "Infinity"}, "$.day: expected a date or time as text, got the text 'Infinity'"),
+        ({"day": "1_000"}, "$.day: expected a date such as '2024-05-31', got the text '1_000'"),
+        ({"day": "Infinity"}, "$.day: expected a date such as '2024-05-31', got the text 'Infinity'"),
         ({"d": {"a": 1.5}}, "$.d.a: expected an integer, got the number 1.5"),
         ({"u": [1.5]}, "$.u[0]: expected an integer, got the number 1.5"),
         ({"inner": {"title": 5}}, "$.inner.title: expected a string, got the number 5"),
@@ -93,7 +93,7 @@ def test_a_number_is_not_cut_down_inside_a_v1_parameter() -> None:
 
     tool.__annotations__["x"] = Inner
 
-    assert complaints(tool, {"x": {"title": "t", "n": 3.7}}) == ["$.x.n: expected an integer"]
+    assert complaints(tool, {"x": {"title": "t", "n": 3.7}}) == ["$.x.n: expected an integer, got the number 3.7"]
 
 
 def test_validated_arguments_are_dumped_as_json() -> None:
@@ -136,7 +136,9 @@ def test_problems_inside_a_v1_parameter_have_their_own_paths() -> None:
 
     tool.__annotations__["x"] = Inner
 
-    assert complaints(tool, {"x": {"title": "t", "n": "a"}}) == ["$.x.n: value is not a valid integer"]
+    assert complaints(tool, {"x": {"title": "t", "n": "a"}}) == [
+        "$.x.n: value is not a valid integer, got the text 'a'"
+    ]
 
 
 def test_a_v1_parameter_is_dumped_as_json() -> None:
@@ -155,3 +157,20 @@ def test_a_secret_is_not_shown_and_what_stands_beside_it_is() -> None:
         "$.account.age: value is not a valid integer, got the text 'x'",
         "$.account.password: expected a string, got a number",
     ]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("a", "$.x: expected an object, got the text 'a'"),
+        (None, "$.x: expected an object, got null"),
+        ([], "$.x: expected an object, got an array of 0 items"),
+        ({}, "$.x.title: missing, expected a string"),
+    ],
+)
+def test_a_v1_parameter_that_is_no_object_is_told_in_one_complaint(given: Any, told: str) -> None:
+    def tool(x: Any) -> Any: ...
+
+    tool.__annotations__["x"] = Inner
+
+    assert complaints(tool, {"x": given}) == [told]

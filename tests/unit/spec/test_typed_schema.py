@@ -5,7 +5,7 @@ import threading
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -20,6 +20,7 @@ from pydantic import (
     Field,
     RootModel,
     SecretStr,
+    StringConstraints,
     field_validator,
     model_validator,
 )
@@ -417,3 +418,150 @@ def test_a_default_of_another_type_is_no_warning() -> None:
 
     assert schema_of(tool).dump_json({}) == '{"a":null}'
     assert valid(tool, {"a": None}).repairs == ("left out the null at $.a, which is optional",)
+
+
+class Cat(BaseModel):
+    kind: Literal["cat"]
+    lives: int
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"]
+    tricks: list[str]
+
+
+def one_of(pet: Cat | Dog) -> None: ...
+
+
+def tagged(pet: Annotated[Cat | Dog, Field(discriminator="kind")]) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"kind": "bird", "lives": 1}, ["$.pet.kind: expected one of 'cat' or 'dog', got the text 'bird'"]),
+        ({"kind": "dog"}, ["$.pet.tricks: missing, expected an array"]),
+        ({"kind": "dog", "tricks": [1]}, ["$.pet.tricks[0]: expected a string, got the number 1"]),
+        (
+            {"lives": 1},
+            ["$.pet.kind: missing, expected one of 'cat', 'dog'", "$.pet.tricks: missing, expected an array"],
+        ),
+    ],
+)
+def test_of_a_union_the_member_is_told_that_the_value_was_meant_to_be(given: Any, told: list[str]) -> None:
+    assert complaints(one_of, {"pet": given}) == told
+
+
+def test_a_tag_that_is_null_is_told_as_null() -> None:
+    assert complaints(tagged, {"pet": {"kind": None}}) == ["$.pet: 'kind' must be one of 'cat', 'dog', got null"]
+
+
+def test_members_of_another_kind_are_not_told_where_one_was_meant() -> None:
+    def tool(x: int | list[int]) -> None: ...
+
+    assert complaints(tool, {"x": [1, "a"]}) == ["$.x[1]: expected an integer, got the text 'a'"]
+    assert complaints(tool, {"x": {}}) == ["$.x: expected an integer or an array, got an empty object"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "told"),
+    [
+        (
+            date,
+            "2024-02-30",
+            "a date such as '2024-05-31', got the text '2024-02-30', day value is outside expected range",
+        ),
+        (date, "20240131", "a date such as '2024-05-31', got the text '20240131'"),
+        (list[date] | None, 20240131, "a date such as '2024-05-31', got the number 20240131"),
+        (
+            date | datetime,
+            20240131,
+            "a date such as '2024-05-31' or a date and time such as '2024-05-31T09:30:00Z', got the number 20240131",
+        ),
+        (
+            date | datetime | None,
+            "20240131",
+            "a date such as '2024-05-31' or a date and time such as '2024-05-31T09:30:00Z', got the text '20240131'",
+        ),
+        (datetime | str, 5, "a date and time such as '2024-05-31T09:30:00Z' or a string, got the number 5"),
+        (Literal[1, 2, "3"], True, "one of 1, 2 or '3', got true"),
+        (Sequence[int], "12", "an array, got the text '12'"),
+        (date | str, 5, "a date such as '2024-05-31' or a string, got the number 5"),
+    ],
+)
+def test_the_form_that_is_asked_for_is_told_and_never_guessed(kind: Any, given: Any, told: str) -> None:
+    def tool(x: Any) -> None: ...
+
+    tool.__annotations__["x"] = kind
+
+    assert complaints(tool, {"x": [given] if kind == list[date] | None else given}) in (
+        [f"$.x: expected {told}"],
+        [f"$.x[0]: expected {told}"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "told"),
+    [
+        (dict[int, str], {"1": "a", "01": "b"}, "$.x['01']"),
+        (dict[date, int], {"2024-01-01": 1, "2024-01-01T00:00:00": 2}, "$.x['2024-01-01T00:00:00']"),
+        (dict[float, int] | None, {"1": 1, "1.0": 2}, "$.x['1.0']"),
+        (list[dict[bool, int]], [{"true": 1, "yes": 2}], "$.x[0].yes"),
+        (Mapping[Annotated[str, StringConstraints(to_lower=True)], int], {"a": 1, "A": 2}, "$.x.A"),
+    ],
+)
+def test_keys_that_stand_for_the_same_value_lose_nothing(kind: Any, given: Any, told: str) -> None:
+    def tool(x: Any) -> None: ...
+
+    tool.__annotations__["x"] = kind
+    first = next(iter(given[0] if isinstance(given, list) else given))
+
+    assert complaints(tool, {"x": given}) == [
+        f"{told}: is another name of {first}, and both were given with different values"
+    ]
+
+
+def test_keys_that_stand_for_different_values_are_kept() -> None:
+    def tool(x: dict[int, str], y: dict[str, int]) -> None: ...
+
+    assert values(tool, {"x": {"1": "a", "02": "b"}, "y": {"a": 1, "A": 2}}) == {
+        "x": {1: "a", 2: "b"},
+        "y": {"a": 1, "A": 2},
+    }
+
+
+def test_a_key_that_is_wrong_is_told_from_its_value() -> None:
+    def tool(x: dict[int, str]) -> None: ...
+
+    assert complaints(tool, {"x": {"one": "a"}}) == ["$.x.one: the key itself: expected an integer, got the text 'one'"]
+
+
+def test_an_unknown_key_is_told_beside_the_missing_one_that_it_may_stand_for() -> None:
+    def tool(dogs: list[Dog]) -> None: ...
+
+    error = refused(tool, {"dogs": [{"kind": "dog", "trick": []}]})
+
+    assert [str(complaint) for complaint in error.complaints] == [
+        "$.dogs[0].tricks: missing, expected an array; unknown: trick (did you mean tricks?)"
+    ]
+    assert error.hint == "Keys of $.dogs[0]: kind (required), tricks (required)."
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "number"),
+    [
+        (bool | int, "1", 1),
+        (bool | float, "0.5", 0.5),
+        (datetime | int, "20240131", 20240131),
+        (date | datetime | float | None, "86400", 86400.0),
+        (date | int, "2024.0", 2024),
+    ],
+)
+def test_digits_are_a_number_where_a_number_may_stand(kind: Any, given: str, number: float) -> None:
+    def tool(x: Any) -> None: ...
+
+    tool.__annotations__["x"] = kind
+    found = valid(tool, {"x": given})
+
+    assert (found.values, type(found.values["x"])) == ({"x": number}, type(number))
+    assert found.repairs[0].startswith("read the text at $.x as ")
