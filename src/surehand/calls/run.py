@@ -112,18 +112,10 @@ def calls_of(turn: Turn, calls: Sequence[ToolCall] | None = None) -> list[Call]:
 
 async def run_alone(call: Call) -> Call:
     """Run one call to its answer, which is not raised."""
-    if not call.turn.is_inline and _may_be_stuck(call):
-        floor = _Floor([call])
-        await floor.run()
-        floor.ask()
-        return floor.answered()[0]
-    return await run_call(call)
-
-
-def _may_be_stuck(call: Call) -> bool:
-    """Whether the call's body might go on though it was cancelled, and hold up whoever waits for it."""
-    tool = call.turn.host.table.find(call.name)
-    return tool is not None and tool.spec.body.is_async
+    floor = _Floor([call])
+    await floor.run()
+    floor.ask()
+    return floor.answered()[0]
 
 
 async def run_turn(calls: Sequence[Call]) -> Answers:

@@ -78,7 +78,7 @@ async def _run_body(call: Call, attempt: int, signs: Signs, lose: Lose) -> Any:
         return None
     run = partial(_called, call, attempt, signs)
     if call.turn.is_inline:
-        return _here(call, run, signs, lose)
+        return _here(call, run, signs)
     watch = _watch(call, signs)
     if call.tool.target is not None:
         return await _finished(run_apart(call, attempt, signs, watch), signs, watch, lose)
@@ -233,20 +233,40 @@ def _wake(ended: asyncio.Future[None]) -> None:
         ended.set_result(None)
 
 
-def _here(call: Call, run: Callable[[], Any], signs: Signs, lose: Lose) -> Any:
+def _here(call: Call, run: Callable[[], Any], signs: Signs) -> Any:
     """Run a synchronous body while its caller waits: in the caller's own thread, or on another to keep a time limit."""
     limit, _ = call.limits
     value = run() if limit is None else _timed(call, run, limit)
-    if not _is_waiting(value):
-        return value
+    return run_sync(lambda: _attended(call, value, signs)) if _is_waiting(value) else value
 
-    async def finish() -> Any:
-        watch = _watch(call, signs)
-        if watch is not None:
-            watch.start()
-        return await _finished(value, signs, watch, lose)
 
-    return run_sync(finish)
+async def _attended(call: Call, value: Any, signs: Signs) -> Any:
+    """What the value of a synchronous body comes to; left behind where it swallows the end of its time.
+
+    A turn does so with the tasks of its calls, but one without a loop has none.
+    """
+    watch = _watch(call, signs)
+    if watch is None:
+        return await _awaited(value, signs)
+    watch.start()
+    loop = asyncio.get_running_loop()
+    lost: asyncio.Future[OutOfTime] = loop.create_future()
+    body = loop.create_task(_finished(value, signs, watch, lost.set_result))
+    try:
+        await asyncio.wait((body, lost), return_when=asyncio.FIRST_COMPLETED)
+    except asyncio.CancelledError:
+        body.cancel()
+        await asyncio.wait((body,), timeout=CLEANUP_SECONDS)
+        raise
+    if not body.done():
+        _left.add(body)
+        body.add_done_callback(partial(_announce_late_end, call))
+        raise lost.result()
+    return body.result()
+
+
+_left: set[asyncio.Task[Any]] = set()
+"""Bodies that nobody waits for; a loop itself holds its tasks only weakly."""
 
 
 def _timed(call: Call, run: Callable[[], Any], limit: float) -> Any:
@@ -269,3 +289,11 @@ def _drop(value: Any) -> None:
 def _announce_late(call: Call, job: Job[Any]) -> None:
     _drop(job.result)
     announce(call, LateResult, value=job.result, error=job.error)
+
+
+def _announce_late_end(call: Call, body: asyncio.Task[Any]) -> None:
+    _left.discard(body)
+    if body.cancelled():
+        return
+    error = body.exception()
+    announce(call, LateResult, value=None if error is not None else body.result(), error=error)

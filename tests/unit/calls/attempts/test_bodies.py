@@ -6,7 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 import pytest
@@ -22,7 +22,9 @@ from surehand import (
     ToolNode,
     tool,
 )
+from surehand.calls.attempts import bodies
 from surehand.calls.attempts.bodies import CLEANUP_SECONDS
+from surehand.concurrency import run_sync
 from surehand.events import CallFinished, CallProgressed, Event, LateResult
 from surehand.testing import FakeClock
 
@@ -241,6 +243,60 @@ async def test_a_direct_call_is_not_held_up_by_such_a_body_either() -> None:
         await _stubborn(done).ainvoke({})
     done.set()
     assert time.monotonic() - began < CLEANUP_SECONDS + 5
+
+
+def _stubborn_in_other_ways(done: threading.Event) -> list[BaseTool]:
+    """Bodies that only turn out to be asynchronous when they are called."""
+
+    async def go_on() -> str:
+        while not done.is_set():
+            try:
+                await asyncio.sleep(0.01)
+            except asyncio.CancelledError:
+                continue
+        return "late"
+
+    @tool(timeout=0.05)
+    async def yields() -> AsyncIterator[str]:
+        """Yield once, in the end."""
+        yield await go_on()
+
+    @tool(timeout=0.05)
+    def hands_back() -> Any:
+        """Hand back what is to be awaited."""
+        return go_on()
+
+    return [yields, hands_back]
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("door", ["node", "tool", "atool"])
+def test_a_body_that_turns_out_to_be_stubborn_is_waited_for_no_longer_at_any_door(
+    number: int, door: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bodies, "CLEANUP_SECONDS", 0.05)
+    done = threading.Event()
+    stubborn = _stubborn_in_other_ways(done)[number]
+    events: list[Event] = []
+    if door == "node":
+        (answer,) = _answers(ToolNode([stubborn], listener=events.append), stubborn.name)
+        assert _kind(answer) == "timeout"
+        assert "It may still be running" in answer.text
+    else:
+
+        async def direct() -> None:
+            try:
+                await stubborn.ainvoke({})
+            finally:
+                done.set()  # asyncio.run waits for it
+
+        with pytest.raises(ToolCallError, match="did not answer within"):
+            stubborn.invoke({}) if door == "tool" else asyncio.run(direct())
+    done.set()
+    run_sync(partial(asyncio.sleep, 0.1))  # the loop of this thread stands still between two calls
+    expected = [["late"] if number == 0 else "late"] if door == "node" else []
+    assert [event.value for event in events if isinstance(event, LateResult)] == expected
 
 
 @in_loop
