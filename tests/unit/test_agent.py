@@ -158,9 +158,26 @@ def test_a_choice_bound_to_the_model_is_for_the_first_request_too() -> None:
     assert [request.tool_choice for request in model.requests] == ["add", None]
 
 
-def test_an_answer_that_was_cut_off_says_so() -> None:
-    cut = AIMessage("The answer is", response_metadata={"finish_reason": "length"})
+@pytest.mark.parametrize("metadata", [{"finish_reason": "length"}, {"finish_reason": "error"}, {"broke_off": True}])
+def test_an_answer_that_was_cut_off_says_so(metadata: dict[str, Any]) -> None:
+    cut = AIMessage("The answer is", response_metadata=metadata)
     assert create_agent(ScriptedModel([cut]), [add]).invoke("hi")["end_reason"] == "truncated"
+
+
+def test_a_call_of_a_reply_that_broke_off_is_answered_and_made_again_by_the_model() -> None:
+    broken = asking().replace(response_metadata={"broke_off": True})
+    result = create_agent(ScriptedModel([broken, asking(), "5"]), [add]).invoke("hi")
+    answers = [message for message in result["messages"] if isinstance(message, ToolMessage)]
+    assert [answer.text for answer in answers] == [
+        "Your reply was cut off by a failure on its way, so none of its calls was executed. Send the call again.",
+        "5",
+    ]
+    assert result["messages"][-1].text == "5"
+
+
+def test_an_empty_answer_that_broke_off_is_asked_for_again() -> None:
+    lost = AIMessage("", response_metadata={"broke_off": True})
+    assert create_agent(ScriptedModel([lost, "5"]), [add]).invoke("hi")["messages"][-1].text == "5"
 
 
 def test_an_empty_answer_that_ended_normally_is_an_answer() -> None:

@@ -271,7 +271,7 @@ def is_lost(reply: AIMessage) -> bool:
         not reply.content if isinstance(reply.content, list) else not reply.text.strip()
     )
     # Nothing at all with "stop" is an answer too: after a tool's result, models do say nothing.
-    return is_empty and reply.finish_reason not in (None, "stop")
+    return is_empty and (reply.is_cut_off or reply.finish_reason not in (None, "stop"))
 
 
 def _checked_reply(reply: object) -> AIMessage:

@@ -68,7 +68,7 @@ class Verdicts:
         """What a reply without calls is, where words are an answer."""
         if is_lost(reply):
             return "empty_reply"
-        if reply.finish_reason in ("length", "content_filter"):
+        if reply.is_cut_off:
             return "truncated"
         is_call = bool(offer.names) and bool(text_calls.read_text_calls(reply.text, offer.names))
         return "text_call" if is_call else "answer"

@@ -157,12 +157,6 @@ class Turn:
             held.pop()()
 
     @cached_property
-    def cut_off_by(self) -> str | None:
-        """``length`` or ``content_filter`` where the message was cut off by it; None for a complete one."""
-        reason = self.message.finish_reason
-        return reason if reason in {"length", "content_filter"} else None
-
-    @cached_property
     def mark(self) -> str:
         """What tells the message from others, and is the same each time the turn is run: its id, where it has one.
 

@@ -26,7 +26,7 @@ A call may ask, from wherever its code runs. Then it has no end: ``Interrupted``
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -45,6 +45,7 @@ from surehand.errors import InvalidArguments, MalformedArguments, shown
 from surehand.events import CallFinished, CallPaused, CallStarted
 from surehand.grammar import parse_arguments
 from surehand.interrupts import interrupted_in, use_scope
+from surehand.messages import FinishReason
 from surehand.outcomes import FailureKind, Outcome
 
 __all__ = [
@@ -64,21 +65,21 @@ __all__ = [
 Step = Callable[[Call], Call]
 WaitingStep = Callable[[Call], Awaitable[Call]]
 
-_CUT_OFF: Final = {
-    "length": "the output limit",
-    "content_filter": "the provider's content filter",
+_CUT_OFF: Final[Mapping[FinishReason | None, tuple[str, str]]] = {
+    "length": ("the output limit", "Send the call again, complete and shorter."),
+    "content_filter": ("the provider's content filter", "Send the call again, complete and shorter."),
 }
+_BROKEN: Final = ("a failure on its way", "Send the call again.")
+"""What cut a reply off, and what the model is to do about it."""
 
 
 def gate(call: Call) -> Call:
     """Refuse every call of a reply that was cut off: nobody knows what is missing."""
-    reason = call.turn.cut_off_by
-    if reason is None:
+    message = call.turn.message
+    if not message.is_cut_off:
         return call
-    text = (
-        f"Your reply was cut off by {_CUT_OFF[reason]}, so none of its calls was executed. "
-        "Send the call again, complete and shorter."
-    )
+    what, remedy = _CUT_OFF.get(message.finish_reason, _BROKEN)
+    text = f"Your reply was cut off by {what}, so none of its calls was executed. {remedy}"
     return failed(call, FailureKind.TRUNCATED, text)
 
 

@@ -6,9 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final, cast
 
-from surehand.dialects.streams import Reply, call_piece
-from surehand.dialects.wire import payload_of
-from surehand.messages import AIMessage, AIMessageChunk, Content, ToolCallChunk
+from surehand.dialects.streams import Reply, ReplyStream, call_piece
+from surehand.messages import AIMessageChunk, Content, ToolCallChunk
 from surehand.shapes import mapping_of
 
 __all__ = ["MessageStream", "about_reply", "simple", "usage_of"]
@@ -47,27 +46,23 @@ def usage_of(usage: object) -> dict[str, Any] | None:
     return read
 
 
-class MessageStream:
-    """Puts the events of a streamed message together.
-
-    Feed every event; ``finish`` gives the whole message, as often as it is asked. A message that broke off has no
-    ``finish_reason``, and those of its calls that are not complete are invalid.
-    """
+class MessageStream(ReplyStream):
+    """Puts the events of a streamed message together; see ``ReplyStream``."""
 
     def __init__(self) -> None:
-        self._reply = Reply()
+        super().__init__()
         self._blocks: list[_Block] = []
         self._open: dict[object, int] = {}
         """Number that the server gave to a block -> its place."""
         self._is_stopped = False
 
-    def feed(self, event: object) -> AIMessageChunk | None:
-        """Take in one event, JSON or the SDK's object; what it adds to the message, or None if that is nothing."""
-        fields = payload_of(event)
+    def _take(self, fields: Mapping[str, Any]) -> AIMessageChunk | None:
         kind = fields.get("type")
         if kind == "message_start":
             is_restart = self._begin()
-            chunk = self._about(mapping_of(fields.get("message")))
+            # Where it goes on after a stop, the reason for that was not the reply's.
+            reopened = {"stop_reason": ""} if self.is_finished else {}
+            chunk = self._about({**mapping_of(fields.get("message")), **reopened})
             return (chunk or AIMessageChunk()).replace(is_restart=True) if is_restart else chunk
         if kind == "message_delta":
             return self._about({**mapping_of(fields.get("delta")), "usage": fields.get("usage")})
@@ -75,12 +70,10 @@ class MessageStream:
             return self._reply.add(metadata={"error": fields.get("error")}, whole_content=self._unsaid())
         if kind == "message_stop":
             self._is_stopped = True
-            return self._reply.add(whole_content=self._unsaid())
+            # Some servers say that it is over, and not why.
+            metadata = {} if self._reply.metadata.get("stop_reason") else {"stop_reason": "end_turn"}
+            return self._reply.add(metadata=metadata, whole_content=self._unsaid())
         return self._feed_block(kind, fields)
-
-    def finish(self) -> AIMessage:
-        """The message as far as it came."""
-        return self._reply.message(self._content())
 
     def _content(self) -> Content:
         return simple([block.whole() for block in self._blocks])

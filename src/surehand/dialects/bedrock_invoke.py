@@ -15,7 +15,6 @@ from typing import Any
 
 from surehand.dialects.anthropic_messages import MessageStream
 from surehand.dialects.wire import payload_of
-from surehand.messages import AIMessageChunk
 from surehand.shapes import mapping_of
 
 __all__ = ["InvokeStream"]
@@ -28,9 +27,8 @@ class InvokeStream(MessageStream):
     (``{"bytes": "<base64>"}``), or an event of Anthropic's that was unpacked already.
     """
 
-    def feed(self, event: object) -> AIMessageChunk | None:
-        """Take in one frame; what it adds to the message, or None if that is nothing."""
-        return super().feed(_unpacked(payload_of(event)))
+    def _fields_of(self, event: object) -> Mapping[str, Any]:
+        return _unpacked(payload_of(event))
 
 
 def _unpacked(frame: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from surehand.dialects.bedrock_blocks import is_server_side, simple
-from surehand.dialects.streams import Reply, call_piece
-from surehand.messages import AIMessage, AIMessageChunk, Content, ToolCallChunk
+from surehand.dialects.streams import Reply, ReplyStream, call_piece
+from surehand.messages import AIMessageChunk, Content, ToolCallChunk
 from surehand.shapes import items_of, mapping_of
 
 __all__ = ["ConverseStream", "usage_of"]
@@ -33,22 +33,19 @@ def usage_of(usage: object) -> dict[str, Any] | None:
     return read or None
 
 
-class ConverseStream:
-    """Puts the events of a streamed reply together.
+class ConverseStream(ReplyStream):
+    """Puts the events of a streamed reply together; see ``ReplyStream``.
 
     Feed every event, as boto3 gives it (``{"contentBlockDelta": {…}}``) or as it is on the wire, where the header names
-    it (``{"event": "contentBlockDelta", "data": {…}}``, or the data alone); ``finish`` gives the whole message, as
-    often as it is asked. A reply that broke off has no ``finish_reason``, and those of its calls that are not complete
-    are invalid.
+    it (``{"event": "contentBlockDelta", "data": {…}}``, or the data alone).
     """
 
     def __init__(self) -> None:
-        self._reply = Reply()
+        super().__init__()
         self._blocks: dict[int, _Block] = {}
 
-    def feed(self, event: Mapping[str, Any]) -> AIMessageChunk | None:
-        """Take in one event; what it adds to the message, or None if that is nothing."""
-        name, fields = _named(event)
+    def _take(self, fields: Mapping[str, Any]) -> AIMessageChunk | None:
+        name, fields = _named(fields)
         if name.endswith("Exception"):
             # Inside a stream that began with HTTP 200: it ends here, without a stop reason.
             return self._reply.add(metadata={"error": {"type": name, **fields}}, whole_content=self._unsaid())
@@ -58,10 +55,6 @@ class ConverseStream:
         if "delta" in fields:
             return self._extend(index, mapping_of(fields["delta"]))
         return self._start(index, mapping_of(fields["start"])) if "start" in fields else None
-
-    def finish(self) -> AIMessage:
-        """The message as far as it came."""
-        return self._reply.message(self._content())
 
     def _content(self) -> Content:
         return simple([whole for _, block in sorted(self._blocks.items()) for whole in block.wholes()])

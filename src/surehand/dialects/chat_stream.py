@@ -6,14 +6,18 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from surehand.dialects.streams import FREE_TEXT_END, FREE_TEXT_START, Reply, call_piece, free_text
+from surehand.dialects.streams import FREE_TEXT_END, FREE_TEXT_START, ReplyStream, call_piece, free_text
 from surehand.dialects.wire import payload_of
-from surehand.messages import AIMessage, AIMessageChunk, ToolCallChunk, new_call_id, text_of
+from surehand.messages import AIMessageChunk, ToolCallChunk, new_call_id, text_of
 from surehand.shapes import items_of, mapping_of
 
-__all__ = ["ChatStream", "about_reply", "usage_of"]
+__all__ = ["DONE", "ChatStream", "about_reply", "usage_of"]
+
+DONE: Final = "[DONE]"
+"""What stands behind the last chunk of a stream."""
 
 _ABOUT_REPLY: Final = ("id", "model", "created", "system_fingerprint", "service_tier")
+_DONE: Final[Mapping[str, Any]] = {"object": DONE}
 _EXTRA_TEXTS: Final = ("reasoning_content", "reasoning", "refusal")
 
 
@@ -39,22 +43,24 @@ def _number(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-class ChatStream:
-    """Puts the chunks of a streamed completion together.
+class ChatStream(ReplyStream):
+    """Puts the chunks of a streamed completion together; see ``ReplyStream``.
 
-    Feed every chunk; ``finish`` gives the whole reply, as often as it is asked. A reply that broke off has no
-    ``finish_reason``, and those of its calls that are not complete are invalid.
+    A few servers never send a ``finish_reason``, so that only the text ``[DONE]`` after the last chunk tells the end of
+    a reply from a connection that was closed. SDKs keep it to themselves: who trusts such a server feeds it after them.
     """
 
     def __init__(self, *, choice: int = 0) -> None:
+        super().__init__()
         self._choice = choice
-        self._reply = Reply()
         self._made_ids: dict[object, str] = {}
         self._customs = _Customs()
 
-    def feed(self, chunk: object) -> AIMessageChunk | None:
-        """Take in one chunk, JSON or an SDK's object; what it adds to the reply, or None if that is nothing."""
-        reply, fields = self._reply, payload_of(chunk)
+    def _fields_of(self, event: object) -> Mapping[str, Any]:
+        return _DONE if event == DONE else payload_of(event)
+
+    def _take(self, fields: Mapping[str, Any]) -> AIMessageChunk | None:
+        reply = self._reply
         metadata = {key: value for key, value in about_reply(fields).items() if value and key not in reply.metadata}
         if fields.get("error") or fields.get("object") == "error":  # inside a stream that began with HTTP 200
             metadata["error"] = fields.get("error") or fields.get("message")
@@ -71,6 +77,8 @@ class ChatStream:
             text += text_of(delta.get("content"))
             extras |= {key: delta[key] for key in _EXTRA_TEXTS if isinstance(delta.get(key), str) and delta[key]}
             pieces += self._told_apart(self._pieces(delta))
+        if fields is _DONE and "finish_reason" not in reply.metadata:
+            metadata["finish_reason"] = "stop"
         if "finish_reason" in metadata:
             pieces += self._customs.ends()
         told: dict[str, list[Any]] = {"custom_calls": list(self._customs.begun()), "call_extras": list(signed)}
@@ -93,10 +101,6 @@ class ChatStream:
         legacy = mapping_of(delta.get("function_call"))
         entries += [{"function": legacy}] if legacy else []
         return [self._customs.piece(_piece(entry)) if _is_custom(entry) else _piece(entry) for entry in entries]
-
-    def finish(self) -> AIMessage:
-        """The reply as far as it came."""
-        return self._reply.message()
 
 
 class _Customs:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from surehand.dialects.blocks import answer_text, openai_block
-from surehand.dialects.streams import Reply, call_piece
+from surehand.dialects.streams import Reply, ReplyStream, call_piece
 from surehand.dialects.wire import (
     clean,
     clean_text,
@@ -248,28 +248,22 @@ def write_answers(answers: Iterable[ToolMessage], /, given: Sequence[object] = (
     return [_written_answer(answer, answer.tool_call_id) for answer in answers]
 
 
-class CohereStream:
-    """Puts the events of a streamed reply together.
-
-    Feed every event, as JSON or as the SDK's object; ``finish`` gives the whole reply, as often as it is asked. A reply
-    that broke off has no ``finish_reason``, and those of its calls that are not complete are invalid.
-    """
+class CohereStream(ReplyStream):
+    """Puts the events of a streamed reply together; see ``ReplyStream``."""
 
     def __init__(self) -> None:
-        self._reply = Reply()
+        super().__init__()
         self._blocks: dict[int, list[tuple[str, str]]] = {}
         """Number of a content block -> its pieces, each with the kind of block it is of."""
 
-    def feed(self, event: object) -> AIMessageChunk | None:
-        """Take in one event; what it adds to the reply, or None if that is nothing."""
-        fields = payload_of(event)
+    def _take(self, fields: Mapping[str, Any]) -> AIMessageChunk | None:
         delta = mapping_of(fields.get("delta"))
         message = mapping_of(delta.get("message"))
         match fields.get("type"):
             case "message-start":
-                return self._about(fields)
+                return self._begin(fields)
             case "message-end":
-                return self._about(delta, whole_content=self._content())
+                return self._about({"finish_reason": "COMPLETE", **delta}, whole_content=self._content())
             case "content-start" | "content-delta":
                 return self._say(fields.get("index"), mapping_of(message.get("content")))
             case "tool-call-start" | "tool-call-delta":
@@ -279,12 +273,16 @@ class CohereStream:
             case _:
                 return self._reply.add(extras=_texts({"tool_plan": message.get("tool_plan")}))
 
-    def finish(self) -> AIMessage:
-        """The reply as far as it came."""
-        return self._reply.message(self._content())
-
     def _content(self) -> Content:
         return _simple([_whole(pieces) for _, pieces in sorted(self._blocks.items())])
+
+    def _begin(self, fields: Mapping[str, Any]) -> AIMessageChunk | None:
+        """A start before an end is a retry spliced into the stream: it voids what came before."""
+        is_restart = bool(self._reply.metadata) and not self.is_finished
+        if is_restart:
+            self._reply, self._blocks = Reply(), {}
+        chunk = self._about(fields)
+        return (chunk or AIMessageChunk()).replace(is_restart=True) if is_restart else chunk
 
     def _about(self, fields: Mapping[str, Any], whole_content: Content = "") -> AIMessageChunk | None:
         metadata = {key: fields[key] for key in _ABOUT_REPLY if fields.get(key) is not None}

@@ -74,7 +74,7 @@ def read_reply(payload: object, *, candidate: int = 0) -> AIMessage:
         )
     stream = ContentStream(candidate=candidate)
     stream.feed(reply)
-    return stream.finish()
+    return stream.whole()
 
 
 def knows(item: object, fields: Mapping[str, Any]) -> bool:

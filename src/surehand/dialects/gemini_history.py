@@ -87,14 +87,14 @@ class HistoryReader:
             )
 
     def _said(self, reply: Mapping[str, Any]) -> None:
-        if self._saying is None or self._saying.is_finished:
+        if self._saying is None or self._saying.is_finished or self._saying.is_of_another(reply):
             self._end_reply()
             self._saying = ContentStream()
         self._saying.feed(reply)
 
     def _end_reply(self) -> None:
         if self._saying is not None:
-            self._add([self._saying.finish()])
+            self._add([self._saying.whole()])
             self._saying = None
 
     def _add(self, messages: Sequence[Message]) -> None:

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from surehand.dialects.gemini_calls import CallReader, field_of, has_call
 from surehand.dialects.gemini_parts import JoinedParts
-from surehand.dialects.streams import Reply
+from surehand.dialects.streams import Reply, ReplyStream
 from surehand.dialects.wire import is_from, payload_of
-from surehand.messages import AIMessage, AIMessageChunk, ToolCallChunk
+from surehand.messages import AIMessage, AIMessageChunk, Content, ToolCallChunk
 from surehand.shapes import items_of, mapping_of
 
 __all__ = ["ContentStream", "is_reply", "json_of", "usage_of"]
@@ -67,30 +67,38 @@ def _sum_of(fields: Mapping[str, Any], *names: str) -> int:
     return sum(count for name in names if isinstance(count := field_of(fields, name), int))
 
 
-class ContentStream:
-    """Puts the chunks of a streamed reply together.
-
-    Feed every chunk; ``finish`` gives the whole reply, as often as it is asked. A reply that broke off has no
-    ``finish_reason``, and those of its calls that are not complete are invalid.
+class ContentStream(ReplyStream):
+    """Puts the chunks of a streamed reply together; see ``ReplyStream``.
 
     Args:
         candidate: Which of the replies to read, where several were asked for.
     """
 
     def __init__(self, *, candidate: int = 0) -> None:
+        super().__init__()
         self._candidate = candidate
+        self._begin()
+
+    def _begin(self) -> None:
         self._reply = Reply()
         self._calls = CallReader()
         self._parts = JoinedParts()
 
-    @property
-    def is_finished(self) -> bool:
-        """Whether the provider said that the reply is complete."""
-        return self._reply.is_finished
+    def is_of_another(self, chunk: object) -> bool:
+        """Whether a chunk belongs to another reply than those before it."""
+        own, given = self._reply.metadata.get("id"), field_of(json_of(chunk), "responseId")
+        return bool(own and given) and own != given
 
-    def feed(self, chunk: object) -> AIMessageChunk | None:
-        """Take in one chunk, JSON or the SDK's object; what it adds to the reply, or None if that is nothing."""
-        fields = json_of(chunk)
+    def _fields_of(self, event: object) -> Mapping[str, Any]:
+        return json_of(event)
+
+    def _take(self, fields: Mapping[str, Any]) -> AIMessageChunk | None:
+        if self.is_of_another(fields) and not self.is_finished:  # a retry spliced into the stream
+            self._begin()
+            return (self._add(fields) or AIMessageChunk()).replace(is_restart=True)
+        return self._add(fields)
+
+    def _add(self, fields: Mapping[str, Any]) -> AIMessageChunk | None:
         candidate = self._ours(fields)
         metadata = {**_about(fields), **_about(candidate)}
         reason = _reason(fields, candidate)
@@ -98,6 +106,8 @@ class ContentStream:
         if reason is not None:
             metadata["finish_reason"] = reason
             pieces += self._end(reason, field_of(candidate, "finishMessage"))
+        elif (text or pieces) and self.is_finished:
+            metadata["finish_reason"] = ""  # it goes on, as after code that the provider ran
         known = self._reply.metadata
         is_over = reason is not None or "error" in metadata  # inside a stream that began with HTTP 200
         content = self._parts.content() if is_over else ""
@@ -110,9 +120,12 @@ class ContentStream:
             whole_content=None if isinstance(content, str) else content,
         )
 
-    def finish(self) -> AIMessage:
-        """The reply as far as it came."""
-        return self._reply.message(self._parts.content())
+    def whole(self) -> AIMessage:
+        """The reply, if this is all of it, whether or not something says so."""
+        return self._reply.message(self._content(), is_all=True)
+
+    def _content(self) -> Content:
+        return self._parts.content()
 
     def _ours(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         candidates = map(mapping_of, items_of(fields.get("candidates")))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from surehand.dialects.blocks import answer_text, anthropic_block
-from surehand.dialects.streams import Reply
+from surehand.dialects.streams import ReplyStream
 from surehand.dialects.wire import (
     clean_text,
     content_blocks,
@@ -253,22 +253,18 @@ def _sent_ids(fields: Mapping[str, Any]) -> list[str]:
     return [call_id for call_id in ids if isinstance(call_id, str)]
 
 
-class OllamaStream:
-    """Puts the parts of a streamed reply together.
+class OllamaStream(ReplyStream):
+    """Puts the parts of a streamed reply together; see ``ReplyStream``.
 
-    Feed every part, as JSON or as the client's object; ``finish`` gives the whole reply, as often as it is asked. A
-    reply that broke off has no ``finish_reason``. Its calls are whole: they come so. What servers that imitate Ollama
-    tell once more at the end is told once.
+    Calls come whole. What servers that imitate Ollama tell once more at the end is told once.
     """
 
     def __init__(self) -> None:
-        self._reply = Reply()
+        super().__init__()
         self._told: list[Mapping[str, Any]] = []
         """The calls that came."""
 
-    def feed(self, part: object) -> AIMessageChunk | None:
-        """Take in one part; what it adds to the reply, or None if that is nothing."""
-        fields = payload_of(part)
+    def _take(self, fields: Mapping[str, Any]) -> AIMessageChunk | None:
         message = mapping_of(fields.get("message"))
         text, thoughts = message.get("content"), message.get("thinking")
         metadata = _about(fields) if fields.get("done") is True else {}
@@ -281,10 +277,6 @@ class OllamaStream:
             metadata=metadata,
             usage=usage_of(fields),
         )
-
-    def finish(self) -> AIMessage:
-        """The reply as far as it came."""
-        return self._reply.message()
 
     def _new_calls(self, part: Mapping[str, Any], message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         """The calls in a part, those left out that its end repeats."""

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from surehand.dialects.responses_items import CUSTOM, FUNCTION, call_id_of, content_of, is_call, item_of, output_of
-from surehand.dialects.streams import FREE_TEXT_END, FREE_TEXT_START, Reply, call_piece, free_text
-from surehand.messages import AIMessage, AIMessageChunk, Content, ToolCallChunk
+from surehand.dialects.streams import FREE_TEXT_END, FREE_TEXT_START, Reply, ReplyStream, call_piece, free_text
+from surehand.messages import AIMessageChunk, Content, ToolCallChunk
 from surehand.messages.assembly import CUT_OFF
 from surehand.shapes import items_of, mapping_of
 
@@ -114,23 +114,20 @@ class _Slot:
         return self.item if what is None else {**self.item, what: self.grown(what, None)}
 
 
-class ResponseStream:
-    """Puts the events of a streamed response together.
-
-    Feed every event, as JSON or as the SDK's object; ``finish`` gives the whole message, as often as it is asked. A
-    response that broke off has no ``finish_reason``, and those of its calls that are not complete are invalid.
-    """
+class ResponseStream(ReplyStream):
+    """Puts the events of a streamed response together; see ``ReplyStream``."""
 
     def __init__(self) -> None:
-        self._reply = Reply()
+        super().__init__()
         self._slots: list[_Slot] = []
         self._is_ended = False
         self._seen: dict[int, int] | None = {}
         """Number of an event -> its hash; None where the server's numbers mean nothing."""
 
-    def feed(self, event: object) -> AIMessageChunk | None:
-        """Take in one event; what it adds to the message, or None if that is nothing."""
-        fields = item_of(event)
+    def _fields_of(self, event: object) -> Mapping[str, Any]:
+        return item_of(event)
+
+    def _take(self, fields: Mapping[str, Any]) -> AIMessageChunk | None:
         kind = fields.get("type")
         if self._is_repeated(fields):
             return None
@@ -144,14 +141,10 @@ class ResponseStream:
         news = _News()
         stem, _, end = str(kind).rpartition(".")
         if stem == "response.output_item":
-            self._take(item_of(fields.get("item")), fields.get("output_index"), news, is_done=end == "done")
+            self._take_item(item_of(fields.get("item")), fields.get("output_index"), news, is_done=end == "done")
         elif stem in _GROWING:
             self._grow(stem, end, fields, news)
         return self._reply.add(text=news.text, extras=news.extras(), pieces=news.pieces)
-
-    def finish(self) -> AIMessage:
-        """The message as far as it came."""
-        return self._reply.message(self._content())
 
     def _content(self) -> Content:
         slots = sorted(self._slots, key=lambda slot: slot.number if slot.index is None else slot.index)
@@ -185,7 +178,7 @@ class ResponseStream:
         self._is_ended = True
         news = _News()
         for index, item in enumerate(output_of({**response, "object": "response"}) or ()):
-            self._take(item, index, news, is_done=True)
+            self._take_item(item, index, news, is_done=True)
         metadata = {"status": status, **about_reply(response)}
         if metadata["status"] != "completed":  # arguments that did not begin to come are not those of a call without
             running = [slot for slot in self._slots if slot.is_open and not slot.is_closed]
@@ -200,7 +193,7 @@ class ResponseStream:
             whole_content=None if isinstance(content, str) else content,
         )
 
-    def _take(self, item: Mapping[str, Any], index: object, news: _News, *, is_done: bool) -> None:
+    def _take_item(self, item: Mapping[str, Any], index: object, news: _News, *, is_done: bool) -> None:
         """Take in an item, announced or done."""
         slot = self._slot_of(item, index, is_new=not is_done)
         if slot is None or slot.kind != item.get("type"):

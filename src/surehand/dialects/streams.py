@@ -7,12 +7,25 @@ cost grows with the square of the length. Here the parts of a text are kept in a
 from __future__ import annotations
 
 import json
+import operator
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from functools import reduce
 from typing import Any, Final
 
-from surehand.messages import AIMessage, AIMessageChunk, CallAssembler, Content, ToolCallChunk, is_ended
+from surehand.dialects.wire import payload_of
+from surehand.messages import (
+    BROKE_OFF,
+    AIMessage,
+    AIMessageChunk,
+    CallAssembler,
+    Content,
+    ToolCallChunk,
+    is_broken,
+    is_ended,
+)
 
-__all__ = ["FREE_TEXT_END", "FREE_TEXT_START", "Reply", "call_piece", "free_text"]
+__all__ = ["FREE_TEXT_END", "FREE_TEXT_START", "Reply", "ReplyStream", "call_piece", "free_text"]
 
 FREE_TEXT_START: Final = '{"input": "'
 FREE_TEXT_END: Final = '"}'
@@ -93,18 +106,80 @@ class Reply:
             whole_content=whole_content,
         )
 
-    def message(self, content: Content | None = None) -> AIMessage:
-        """The reply so far; the same object until something is added, so that generated ids stay."""
+    def message(self, content: Content | None = None, *, is_all: bool = False) -> AIMessage:
+        """The reply so far; the same object until something is added, so that generated ids stay.
+
+        Args:
+            content: Its content, where the texts are not all of it.
+            is_all: Whether nothing is missing though nobody said that the reply is complete, as in a history.
+        """
         # A block that brings no piece, such as code that the provider ran, adds to the content alone.
         if self._message is None or content not in (None, self._message.content):
+            is_told = is_all or self.is_finished or is_broken(self.metadata)
             self._message = AIMessage(
                 "".join(self._texts) if content is None else content,
                 tool_calls=self._calls.calls(is_finished=self.is_finished),
                 usage_metadata=self._usage,
                 additional_kwargs={key: _grown(parts) for key, parts in self._extras.items()},
-                response_metadata=self.metadata,
+                response_metadata=self.metadata if is_told else {**self.metadata, BROKE_OFF: True},
             )
         return self._message
+
+
+class ReplyStream(ABC):
+    """Puts the events of one streamed reply together.
+
+    Feed every event; ``finish`` gives the whole reply, as often as it is asked. Before the provider has said that the
+    reply is complete there is no ``finish_reason``, calls that are not complete are invalid, and the message says that
+    it is cut off, so that no node runs anything of it. A stream that comes again after its end is read once.
+    """
+
+    def __init__(self) -> None:
+        self._reply = Reply()
+        self._marks: list[int] = []
+        """What tells the events that came apart, in their order."""
+        self._again: list[Mapping[str, Any]] = []
+        """Events after the end that are those from the beginning."""
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the provider has said that the reply is complete."""
+        return self._reply.is_finished
+
+    def feed(self, event: object) -> AIMessageChunk | None:
+        """Take in one event, JSON or the SDK's object; what it adds to the reply, or None if that is nothing."""
+        fields = self._fields_of(event)
+        # Only in the order in which they came: one event alone may be equal to another and mean something else.
+        if self.is_finished and _mark(fields) == self._marks[len(self._again)]:
+            self._again.append(fields)
+            if len(self._again) == len(self._marks):
+                self._again = []
+            return None
+        events, self._again = [*self._again, fields], []
+        self._marks += map(_mark, events)
+        pieces = [piece for each in events if (piece := self._take(each)) is not None]
+        return reduce(operator.add, pieces) if pieces else None
+
+    def finish(self) -> AIMessage:
+        """The reply as far as it came."""
+        return self._reply.message(self._content())
+
+    def _fields_of(self, event: object) -> Mapping[str, Any]:
+        """An event as JSON."""
+        return payload_of(event)
+
+    def _content(self) -> Content | None:
+        """The content so far; None where the texts are all of it."""
+        return None
+
+    @abstractmethod
+    def _take(self, fields: Mapping[str, Any]) -> AIMessageChunk | None:
+        """Take in one event that is none of those that came before; see ``feed``."""
+
+
+def _mark(event: Mapping[str, Any]) -> int:
+    """What two events have in common only if they are the same."""
+    return hash(repr(event))
 
 
 def _grown(parts: Iterable[str | list[Any]]) -> str | list[Any]:

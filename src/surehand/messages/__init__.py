@@ -22,7 +22,7 @@ from surehand.messages.calls import InvalidToolCall, ToolCall, ToolCallChunk, ne
 from surehand.messages.coercion import convert_to_messages, plain_messages, plain_reply
 from surehand.messages.content import Content, text_of
 from surehand.messages.fields import core_schema_of
-from surehand.messages.finish import FinishReason, finish_reason_of, is_ended
+from surehand.messages.finish import BROKE_OFF, FinishReason, finish_reason_of, is_broken, is_ended
 from surehand.messages.json_form import json_form
 from surehand.messages.parts import WHOLE_KINDS, message_of, parts_of
 from surehand.messages.reducer import add_messages, as_new, with_id
@@ -43,6 +43,7 @@ AnyMessage: TypeAlias = Message
 """Any message, for annotations; as a field of a pydantic model it accepts whatever converts to one message."""
 
 __all__ = [
+    "BROKE_OFF",
     "REMOVE_ALL_MESSAGES",
     "WHOLE_KINDS",
     "AIMessage",
@@ -69,6 +70,7 @@ __all__ = [
     "convert_to_messages",
     "core_schema_of",
     "finish_reason_of",
+    "is_broken",
     "is_empty",
     "is_ended",
     "json_form",

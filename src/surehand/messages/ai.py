@@ -10,7 +10,7 @@ from surehand.messages.assembly import assemble, fold
 from surehand.messages.base import Message, _set  # pyright: ignore[reportPrivateUsage] - one family of classes
 from surehand.messages.calls import Calls, InvalidToolCall, ToolCall, ToolCallChunk, read_calls
 from surehand.messages.content import Content
-from surehand.messages.finish import FinishReason, finish_reason_of, is_ended
+from surehand.messages.finish import FinishReason, finish_reason_of, is_cut_off, is_ended
 from surehand.messages.printing import call_lines
 
 __all__ = ["AIMessage", "AIMessageChunk"]
@@ -67,6 +67,14 @@ class AIMessage(Message):
     def finish_reason(self) -> FinishReason | None:
         """Why the reply ended, whatever the provider's word for it; None where it does not say."""
         return finish_reason_of(self.response_metadata)
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether it is known that something of the reply is missing; no node runs a call of it then.
+
+        The output limit or a content filter ended it, the server failed, or its stream ended before it did.
+        """
+        return is_cut_off(self.response_metadata)
 
     def _call_lines(self) -> list[str]:
         errors = {call["id"]: call["error"] for call in self.invalid_tool_calls}

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal, TypeAlias, cast
 
-__all__ = ["FinishReason", "finish_reason_of", "is_ended"]
+__all__ = ["BROKE_OFF", "FinishReason", "finish_reason_of", "is_broken", "is_cut_off", "is_ended"]
 
 FinishReason: TypeAlias = Literal["stop", "tool_calls", "length", "content_filter", "other"]
 """Why a reply ended; None where the provider does not say, as after a connection that broke."""
+
+BROKE_OFF: Final = "broke_off"
+"""Set in the metadata of a reply whose stream ended before the provider had said that the reply is complete."""
 
 _WORDS: Final[dict[FinishReason, str]] = {
     "stop": "stop end_turn stop_sequence complete completed end eos eos_token finished done",
@@ -30,6 +33,7 @@ _BREAKS: Final = frozenset(
     {"error", "network_error", "insufficient_system_resource", "abort", "aborted", "cancelled", "failed", "interrupted"}
 )
 """Words of servers that could not go on: what they sent is no whole reply, although they say why."""
+_CUTS: Final[frozenset[FinishReason | None]] = frozenset({"length", "content_filter"})
 _KEYS: Final = ("finish_reason", "stop_reason", "finishReason", "stopReason", "done_reason")
 _STATUS: Final[dict[object, FinishReason]] = {
     "completed": "stop",
@@ -60,9 +64,22 @@ def finish_reason_of(metadata: Mapping[str, Any]) -> FinishReason | None:
 
 def is_ended(metadata: Mapping[str, Any]) -> bool:
     """Whether the model came to an end, whatever the reason; not where the connection broke or the server failed."""
-    if finish_reason_of(metadata) is None or metadata.get("error"):
+    return finish_reason_of(metadata) is not None and not is_broken(metadata)
+
+
+def is_broken(metadata: Mapping[str, Any]) -> bool:
+    """Whether it is known that the reply broke off: the server failed, or the stream ended before the reply did."""
+    if not metadata:
         return False
-    return not any(_word(metadata.get(key)) in _BREAKS for key in _KEYS)
+    if metadata.get(BROKE_OFF) or metadata.get("error"):
+        return True
+    return any(_word(metadata.get(key)) in _BREAKS for key in (*_KEYS, "status"))
+
+
+def is_cut_off(metadata: Mapping[str, Any]) -> bool:
+    """Whether it is known that something is missing: the reply ran into a limit or a filter, or broke off."""
+    is_part = finish_reason_of(metadata) in _CUTS or _word(metadata.get("status")) == "incomplete"
+    return is_part or is_broken(metadata)
 
 
 def _read(word: object) -> FinishReason | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Hashable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Hashable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +17,7 @@ from surehand.models.clients import LoopClients
 from surehand.models.connection import Connection
 from surehand.models.failures import Address, as_model_errors, bad_reply, checked_json, missing_key
 from surehand.models.nudge import Nudge
+from surehand.models.replies import pieces_of, unbroken
 from surehand.models.said import TextCalls
 from surehand.policy import count
 from surehand.shapes import items_of, mapping_of
@@ -106,27 +107,16 @@ class ChatAnthropic(BaseChatModel):
         reply = checked_json(payload, address, reason="text that is no JSON object")
         if "content" not in reply:
             raise bad_reply(address(), reply.get("error", reply), "a reply without content")
-        return anthropic_messages.read_reply(reply)
+        return unbroken(anthropic_messages.read_reply(reply), address)
 
     async def _pieces(self, request: ModelRequest) -> AsyncGenerator[AIMessageChunk, None]:
         body = {**self._body(request), "stream": True}
-        assembly = anthropic_messages.MessageStream()
-        is_empty = True
         async with self._asking() as client:
             address = partial(self._address, client)
-            from anthropic import AsyncStream  # noqa: PLC0415 - an extra, which is there by now
-
-            events = await client.post(
-                "/v1/messages", cast_to=object, body=body, stream=True, stream_cls=AsyncStream[object]
-            )
-            async with events:
-                async for event in events:
-                    is_empty = False
-                    piece = assembly.feed(checked_json(event, address, reason="an event that is no object"))
-                    if piece is not None:
-                        yield piece
-            if is_empty:
-                raise bad_reply(address(), "", "an empty stream")
+            events = _events(client, body, address)
+            async with aclosing(pieces_of(events, anthropic_messages.MessageStream(), address)) as pieces:
+                async for piece in pieces:
+                    yield piece
 
     def _checked_options(self, options: dict[str, Any]) -> dict[str, Any]:
         """The options, unless they stand for what the model itself decides."""
@@ -181,6 +171,17 @@ class ChatAnthropic(BaseChatModel):
         with as_model_errors(AnthropicError, lambda: self._address(client)):
             client = await _clients.get(self._key(), self._made)
             yield client
+
+
+async def _events(
+    client: AsyncAnthropic, body: dict[str, Any], address: Callable[[], Address]
+) -> AsyncGenerator[object, None]:
+    from anthropic import AsyncStream  # noqa: PLC0415 - an extra, which is there by now
+
+    events = await client.post("/v1/messages", cast_to=object, body=body, stream=True, stream_cls=AsyncStream[object])
+    async with events:
+        async for event in events:
+            yield checked_json(event, address, reason="an event that is no object")
 
 
 def _called_before(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 
 from surehand.errors import ModelError, shown
+from surehand.messages import AIMessage
 from surehand.shapes import mapping_of
 from surehand.wording import clipped
 
@@ -21,7 +22,9 @@ __all__ = [
     "Address",
     "as_model_errors",
     "bad_reply",
+    "broken_reply",
     "checked_json",
+    "failed_reply",
     "late_reply",
     "missing_key",
     "sdk_failure",
@@ -118,6 +121,18 @@ def failed_reply(address: Address, error: object) -> ModelError:
         model=address.model,
         problem=f"{address.provider} failed: {clipped(str(said or 'without a reason'), MAX_MESSAGE)}",
         remedy="Try again later, or read the provider's words above.",
+    )
+
+
+def broken_reply(address: Address, reply: AIMessage) -> ModelError:
+    """What came is not all of a reply: the provider says that it failed, or the stream ended early without a word."""
+    if error := reply.response_metadata.get("error"):
+        return failed_reply(address, error)
+    how = "the stream ended" if reply.finish_reason is None else "the provider gave up"
+    return ModelError(
+        model=address.model,
+        problem=f"{how} before the reply of {address.url} was complete",
+        remedy="Ask again; if it goes on, look at the server, and at what stands between it and you.",
     )
 
 

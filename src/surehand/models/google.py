@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Hashable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from surehand.dialects import gemini
@@ -27,6 +27,7 @@ from surehand.models.failures import (
     missing_key,
 )
 from surehand.models.nudge import Nudge
+from surehand.models.replies import pieces_of, unbroken
 from surehand.models.said import TextCalls
 from surehand.policy import count_or_none
 from surehand.shapes import mapping_of
@@ -138,29 +139,25 @@ class ChatGoogle(BaseChatModel):
             reply = checked_json(json.loads(sent.body or "{}"), self._address, reason="text that is no JSON object")
         if not (reply.get("candidates") or reply.get("promptFeedback")):
             raise bad_reply(self._address(), reply.get("error", reply), "a reply without candidates")
-        return gemini.read_reply(reply)
+        return unbroken(gemini.read_reply(reply), self._address)
 
     async def _pieces(self, request: ModelRequest) -> AsyncGenerator[AIMessageChunk, None]:
         body = self._body(request)
-        assembly = gemini.ContentStream()
-        is_empty = True
         async with self._asking() as client:
-            path = self._path(client, "streamGenerateContent?alt=sse")
-            sent = client._api_client.async_request_streamed("post", path, body)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-            chunks: AsyncIterator[Any] = aiter(await self._in_time(sent))
-            try:
-                while (chunk := await self._in_time(anext(chunks, None))) is not None:
-                    is_empty = False
-                    fields = checked_json(json.loads(chunk.body), self._address, reason="a chunk that is no object")
-                    if "error" in fields:  # inside a stream that began with HTTP 200; older SDKs let it pass
-                        raise bad_reply(self._address(), fields["error"], "an error in its stream")
-                    piece = assembly.feed(fields)
-                    if piece is not None:
-                        yield piece
-            finally:
-                await _closed(chunks)
-        if is_empty:
-            raise bad_reply(self._address(), "", "an empty stream")
+            chunks = self._chunks(client, body)
+            async with aclosing(pieces_of(chunks, gemini.ContentStream(), self._address)) as pieces:
+                async for piece in pieces:
+                    yield piece
+
+    async def _chunks(self, client: Client, body: dict[str, Any]) -> AsyncGenerator[object, None]:
+        path = self._path(client, "streamGenerateContent?alt=sse")
+        sent = client._api_client.async_request_streamed("post", path, body)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        chunks: AsyncIterator[Any] = aiter(await self._in_time(sent))
+        try:
+            while (chunk := await self._in_time(anext(chunks, None))) is not None:
+                yield checked_json(json.loads(chunk.body), self._address, reason="a chunk that is no object")
+        finally:
+            await _closed(chunks)
 
     async def _in_time(self, answer: Awaitable[T]) -> T:
         """What the provider answers, if it does so in time.

@@ -169,6 +169,8 @@ class LocalModel(BaseChatModel):
             frames.is_wanted = False  # the engine hears of it with its next frame, and stops
         if job.error is not None:
             raise job.error
+        if not assembly.is_finished:
+            raise _failure(self.model, "the engine stopped before its reply was complete")
 
     def _body(self, request: ModelRequest) -> Payload:
         messages = openai_chat.write_messages(request.messages, names=request.wire_names)

@@ -6,12 +6,13 @@ Which of the two is spoken is a matter of a module each; here is what they share
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Hashable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Hashable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from surehand.dialects.chat_stream import DONE
 from surehand.dialects.refusals import read_refusal
 from surehand.errors import MissingExtraError, OptionError
 from surehand.messages import AIMessage, AIMessageChunk
@@ -19,10 +20,11 @@ from surehand.models.base import BaseChatModel, ModelRequest, refuse_options
 from surehand.models.client_options import check_client
 from surehand.models.clients import LoopClients
 from surehand.models.connection import Connection
-from surehand.models.failures import Address, as_model_errors, bad_reply, checked_json, missing_key
+from surehand.models.failures import Address, as_model_errors, checked_json, missing_key
 from surehand.models.nudge import Nudge
 from surehand.models.openai_chat import Api, ChatApi
 from surehand.models.openai_responses import ResponsesApi
+from surehand.models.replies import pieces_of, unbroken
 from surehand.models.said import TextCalls
 from surehand.policy import count_or_none
 
@@ -196,15 +198,17 @@ class ChatOpenAI(BaseChatModel):
                 payload = await client.post(self._api.path, cast_to=object, body=self._api.body(request))
             except APIError as error:
                 return _recovered(error, request)
-        return self._api.read(self._checked(payload, reason="text that is no JSON object"), self._address)
+        reply = checked_json(payload, self._address, reason="text that is no JSON object")
+        return unbroken(self._api.read(reply, self._address), self._address)
 
     async def _pieces(self, request: ModelRequest) -> AsyncGenerator[AIMessageChunk, None]:
         has_pieces = False
         async with self._asking() as client:
             from openai import APIError  # noqa: PLC0415 - an extra, which is there by now
 
+            frames = self._frames(client, request)
             try:
-                async with aclosing(self._frames(client, request)) as pieces:
+                async with aclosing(pieces_of(frames, self._api.stream(), self._address)) as pieces:
                     async for piece in pieces:
                         has_pieces = True
                         yield piece
@@ -212,24 +216,16 @@ class ChatOpenAI(BaseChatModel):
                 # What was told of a call before it was refused is void.
                 yield AIMessageChunk.of(_recovered(error, request)).replace(is_restart=has_pieces)
 
-    async def _frames(self, client: AsyncOpenAI, request: ModelRequest) -> AsyncGenerator[AIMessageChunk, None]:
-        from openai import AsyncStream  # noqa: PLC0415 - an extra, which is there by now
-
-        body, assembly, is_empty = self._api.streamed(self._api.body(request)), self._api.assembly(self._address), True
-        frames = await client.post(
-            self._api.path, cast_to=object, body=body, stream=True, stream_cls=AsyncStream[object]
-        )
+    async def _frames(self, client: AsyncOpenAI, request: ModelRequest) -> AsyncGenerator[object, None]:
+        """The frames of a reply, with the last one, which the SDK keeps to itself."""
+        body, kind, is_empty = self._api.streamed(self._api.body(request)), _frames_kind(), True
+        frames = await client.post(self._api.path, cast_to=object, body=body, stream=True, stream_cls=kind)
         async with frames:
             async for frame in frames:
                 is_empty = False
-                piece = assembly.feed(self._checked(frame, reason="a frame that is no object"))
-                if piece is not None:
-                    yield piece
-        if is_empty:
-            raise bad_reply(self._address(), "", "an empty stream")
-
-    def _checked(self, payload: object, *, reason: str) -> dict[str, Any]:
-        return checked_json(payload, self._address, reason=reason)
+                yield checked_json(frame, self._address, reason="a frame that is no object")
+        if frames.ends and not is_empty:
+            yield DONE
 
     def _checked_options(self, options: dict[str, Any]) -> dict[str, Any]:
         """The options, unless they ask for several answers or for what the model itself decides."""
@@ -273,6 +269,25 @@ class ChatOpenAI(BaseChatModel):
             raise missing_key(self._address())
         with as_model_errors(OpenAIError, self._address):
             yield await _clients.get(self._key(), self._made)
+
+
+@cache
+def _frames_kind() -> type[Any]:
+    """The SDK's stream, which knows after its last frame whether the server had said that it is the last."""
+    from openai import AsyncStream  # noqa: PLC0415 - an extra, which is there by now
+
+    class Frames(AsyncStream[object]):
+        def __init__(self, **arguments: Any) -> None:
+            self.ends: list[str] = []  # a list, as SDKs of this family may read from a copy of their stream
+            super().__init__(**arguments)
+
+        async def _iter_events(self) -> AsyncIterator[Any]:
+            async for event in super()._iter_events():
+                if event.data.startswith(DONE):
+                    self.ends.append(DONE)
+                yield event
+
+    return Frames
 
 
 def _recovered(error: APIError, request: ModelRequest) -> AIMessage:

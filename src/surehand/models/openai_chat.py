@@ -8,21 +8,14 @@ from typing import Any, ClassVar, Protocol
 
 from surehand.dialects import openai_chat
 from surehand.dialects.chat_choices import choice_of
+from surehand.dialects.streams import ReplyStream
 from surehand.errors import OptionError
-from surehand.messages import AIMessage, AIMessageChunk
+from surehand.messages import AIMessage
 from surehand.models.base import ModelRequest
-from surehand.models.failures import Address, bad_reply, failed_reply
+from surehand.models.failures import Address, bad_reply
 from surehand.shapes import mapping_of
 
-__all__ = ["Api", "Assembly", "ChatApi"]
-
-
-class Assembly(Protocol):
-    """Puts a streamed reply together."""
-
-    def feed(self, frame: dict[str, Any], /) -> AIMessageChunk | None:
-        """Take in one frame; what it adds to the reply."""
-        ...
+__all__ = ["Api", "ChatApi"]
 
 
 class Api(Protocol):
@@ -49,8 +42,8 @@ class Api(Protocol):
         """The reply; a ModelError where it is none."""
         ...
 
-    def assembly(self, address: Callable[[], Address]) -> Assembly:
-        """What reads a reply in pieces; feeding it raises a ModelError where the provider says that it failed."""
+    def stream(self) -> ReplyStream:
+        """What reads a reply in pieces."""
         ...
 
 
@@ -103,27 +96,9 @@ class ChatApi:
             raise bad_reply(address(), reply.get("error", reply), "a reply without choices")
         return openai_chat.read_reply(reply)
 
-    def assembly(self, address: Callable[[], Address]) -> Assembly:
+    def stream(self) -> ReplyStream:
         """What reads a reply in pieces."""
-        return _Assembly(address)
-
-
-class _Assembly:
-    """Reads a reply in pieces, and a server's word that it failed, where the SDK does not."""
-
-    def __init__(self, address: Callable[[], Address]) -> None:
-        self._address = address
-        self._stream = openai_chat.ChatStream()
-
-    def feed(self, frame: dict[str, Any], /) -> AIMessageChunk | None:
-        """Take in one frame.
-
-        Raises:
-            ModelError: It says that the reply failed.
-        """
-        if frame.get("object") == "error":
-            raise failed_reply(self._address(), frame)
-        return self._stream.feed(frame)
+        return openai_chat.ChatStream()
 
 
 def _written_choice(request: ModelRequest) -> str | Mapping[str, Any] | None:

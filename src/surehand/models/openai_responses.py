@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 from surehand.dialects import openai_responses
-from surehand.messages import AIMessage, AIMessageChunk
+from surehand.dialects.streams import ReplyStream
+from surehand.messages import AIMessage
 from surehand.models.base import ModelRequest
 from surehand.models.failures import Address, bad_reply, failed_reply
-from surehand.models.openai_chat import Assembly
-from surehand.shapes import items_of, mapping_of
+from surehand.shapes import items_of
 
 __all__ = ["ResponsesApi"]
 
@@ -67,30 +67,9 @@ class ResponsesApi:
             raise bad_reply(address(), reply.get("error", reply), "a reply without output")
         return openai_responses.read_reply({**reply, "object": "response"})
 
-    def assembly(self, address: Callable[[], Address]) -> Assembly:
+    def stream(self) -> ReplyStream:
         """What reads a reply in pieces."""
-        return _Assembly(address)
-
-
-class _Assembly:
-    """Reads a reply in pieces, and the provider's word that it failed."""
-
-    def __init__(self, address: Callable[[], Address]) -> None:
-        self._address = address
-        self._stream = openai_responses.ResponseStream()
-
-    def feed(self, frame: dict[str, Any], /) -> AIMessageChunk | None:
-        """Take in one event.
-
-        Raises:
-            ModelError: It says that the reply failed.
-        """
-        response = mapping_of(frame.get("response"))
-        if frame.get("type") == "error":
-            raise failed_reply(self._address(), frame.get("error") or frame)
-        if response.get("status") in _FAILED:
-            raise failed_reply(self._address(), response.get("error"))
-        return self._stream.feed(frame)
+        return openai_responses.ResponseStream()
 
 
 def _written_choice(request: ModelRequest) -> str | Mapping[str, Any] | None:

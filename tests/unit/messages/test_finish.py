@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from surehand.messages import finish_reason_of, is_ended
+from surehand.messages import AIMessage, finish_reason_of, is_broken, is_ended, message_from_dict, message_to_dict
 
 
 @pytest.mark.parametrize(
@@ -83,3 +83,50 @@ def test_reply_with_a_reason_is_ended(word: str) -> None:
 )
 def test_reply_of_a_server_that_could_not_go_on_is_not_ended(metadata: dict[str, Any]) -> None:
     assert not is_ended(metadata)
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"broke_off": True},
+        {"finish_reason": "error"},
+        {"stop_reason": "aborted"},
+        {"status": "failed"},
+        {"status": "cancelled"},
+        {"finish_reason": "stop", "error": {"message": "The upstream is gone."}},
+    ],
+)
+def test_reply_that_broke_off_is_cut_off_and_not_ended(metadata: dict[str, Any]) -> None:
+    assert is_broken(metadata)
+    assert AIMessage("so", response_metadata=metadata).is_cut_off
+    assert not is_ended(metadata)
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"finish_reason": "length"},
+        {"stop_reason": "refusal"},
+        {"status": "incomplete"},
+        {"status": "incomplete", "incomplete_details": {"reason": "a new word"}},
+    ],
+)
+def test_reply_that_ran_into_a_limit_is_cut_off_and_did_not_break(metadata: dict[str, Any]) -> None:
+    assert AIMessage("so", response_metadata=metadata).is_cut_off
+    assert not is_broken(metadata)
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [{}, {"finish_reason": "stop"}, {"finish_reason": "a new word"}, {"status": 200}, {"error": None, "status": "ok"}],
+)
+def test_reply_of_which_nothing_is_known_to_be_missing_is_not_cut_off(metadata: dict[str, Any]) -> None:
+    assert not AIMessage("so", response_metadata=metadata).is_cut_off
+    assert not is_broken(metadata)
+
+
+def test_reply_is_cut_off_when_it_comes_back_from_a_store() -> None:
+    message = message_from_dict(message_to_dict(AIMessage("so", response_metadata={"broke_off": True})))
+
+    assert isinstance(message, AIMessage)
+    assert message.is_cut_off

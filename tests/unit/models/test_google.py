@@ -298,7 +298,8 @@ def test_the_time_is_that_of_each_part_of_a_stream() -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")
         for word in "abcdefgh":
-            writer.write(f"data: {json.dumps(reply({'text': word}, reason=None))}\n\n".encode())
+            part = reply({"text": word}, reason="STOP" if word == "h" else None)
+            writer.write(f"data: {json.dumps(part)}\n\n".encode())
             await asyncio.sleep(0.3)
         writer.close()
         await writer.wait_closed()
