@@ -79,7 +79,8 @@ def _without_inputs(error: ValidationError) -> str:
     """What is wrong where, without the values: they are no arguments of the model's, which are checked before."""
     problems = error.errors(include_url=False, include_context=False, include_input=False)
     lines = [f"{'.'.join(map(str, problem['loc']))}: {problem['msg']}".removeprefix(": ") for problem in problems]
-    return "\n".join((f"{len(problems)} validation errors for {error.title}", *lines))
+    plural = "" if len(problems) == 1 else "s"
+    return "\n".join((f"{len(problems)} validation error{plural} for {error.title}", *lines))
 
 
 def _is_of_jsonschema(error: BaseException) -> bool:

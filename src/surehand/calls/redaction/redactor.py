@@ -5,8 +5,8 @@ says secret. That is certain, whatever the text around looks like. *By shape*: w
 paths and frames look like. That is a guess, and where the two errors weigh differently this module hides too much
 rather than too little. It cannot find a secret that is neither known nor looks like one.
 
-One thing is never hidden: a path that the model itself has sent. It would be told "no such file: [redacted]", and have
-to guess which of its files is meant.
+One thing is never hidden for its shape: what the model itself has sent. It would be told "no such file: [redacted]",
+and have to guess which of its files is meant.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate, islice
 from typing import Any, Final
-from urllib.parse import quote
+from unicodedata import normalize
+from urllib.parse import quote, quote_plus
 
+from surehand.calls.redaction.encoded import hide_encoded
 from surehand.calls.redaction.names import is_secret_name
 from surehand.calls.redaction.shapes import (
     MIN_SECRET_LENGTH,
@@ -36,6 +38,9 @@ _MAX_SECRETS: Final = 2_000
 """How many secrets are looked for in a text."""
 _MAX_QUOTED: Final = 1_000
 """Longer secrets are no part of a URL."""
+_MIN_LINE: Final = 16
+"""Shorter lines of a secret may be found by chance."""
+_MAX_LINES: Final = 200
 _MAX_SENT: Final = 200
 """How many texts of a call's arguments are looked at, the shortest ones."""
 _MAX_SENT_CHARS: Final = 50_000
@@ -48,10 +53,10 @@ class Redactor:
     """Replaces secrets, host paths, frames and addresses by ``[redacted]``.
 
     Args:
-        secrets: Values to hide wherever they stand, also quoted, URL-quoted or escaped; those of four to seven
-            characters as whole words, shorter and blank ones not at all. They are gone through when the first text is
-            to be redacted, and not before: most calls have none.
-        sent: What the model has sent; paths in it are not hidden.
+        secrets: Values to hide wherever they stand, also quoted, URL-quoted, escaped, or inside of base64 or
+            hexadecimal digits; those of four to seven characters as whole words, shorter and blank ones not at all.
+            They are gone through when the first text is to be redacted, and not before: most calls have none.
+        sent: What the model has sent; what only looks like a secret or a path is not hidden if it stands there.
         environ: Where to look for values whose name says secret; None for the environment of the process, which is
             read anew for every text, so that a key that is set later is hidden too.
     """
@@ -73,7 +78,15 @@ class Redactor:
         if self._own is None:
             self._own = _Known(self._secrets)
         text = self._environ.secrets().hidden_in(self._own.hidden_in(text))
-        return hide_places(hide_secrets(text), self._hide_place)
+        return hide_places(hide_secrets(text, self._was_sent), self._hide_place)
+
+    def _was_sent(self, text: str) -> bool:
+        return any(text in sent for sent in self._texts_sent())
+
+    def _texts_sent(self) -> list[str]:
+        if self._sent_texts is None:
+            self._sent_texts = _some_texts(self._sent)
+        return self._sent_texts
 
     def _hide_place(self, place: str) -> str:
         """What stands for a place; the same each time, unless there are too many of them."""
@@ -86,13 +99,10 @@ class Redactor:
 
     def _as_sent(self, place: str) -> str:
         """The place where the model has sent it; what it has sent of it where that is its end; else nothing of it."""
-        if self._sent_texts is None:
-            self._sent_texts = _some_texts(self._sent)
-        if any(place in text for text in self._sent_texts):
+        if self._was_sent(place):
             return place
-        ends = [
-            text for text in self._sent_texts if len(text) >= MIN_WORD and place.endswith(("/" + text, "\\" + text))
-        ]
+        texts = self._texts_sent()
+        ends = [text for text in texts if len(text) >= MIN_WORD and place.endswith(("/" + text, "\\" + text))]
         return f"{REDACTED}{place[-len(max(ends, key=len)) - 1 :]}" if ends else REDACTED
 
 
@@ -117,18 +127,20 @@ class _Known:
     One pattern of them all would be quicker to search with, and far slower to make: it is used for one text.
     """
 
-    __slots__ = ("_forms",)
+    __slots__ = ("_forms", "_secrets")
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        some = islice((secret for secret in secrets if secret.strip()), _MAX_SECRETS)
+        some = list(islice((secret for secret in secrets if secret.strip()), _MAX_SECRETS))
+        some += [line for secret in some for line in _key_lines(secret)]
         forms = {form for secret in some for form in _spellings(secret) if len(form) >= MIN_WORD}
         self._forms = sorted(forms, key=len, reverse=True)
+        self._secrets = [text.encode(errors="replace") for text in some if len(text) >= MIN_SECRET_LENGTH]
 
     def hidden_in(self, text: str) -> str:
         for form in self._forms:
             if form in text and form not in REDACTED:
                 text = _replaced(text, form)
-        return text
+        return hide_encoded(text, self._secrets) if self._secrets else text
 
 
 def _replaced(text: str, form: str) -> str:
@@ -139,13 +151,29 @@ def _replaced(text: str, form: str) -> str:
     return re.sub(rf"{written}(?!\w)(?<!\w{written})", REDACTED, text)
 
 
+def _key_lines(secret: str) -> list[str]:
+    """The lines of a secret of several lines, such as a private key, that are no words: each of them is a secret."""
+    lines = map(str.strip, secret.splitlines()) if "\n" in secret else ()
+    return [line for line in islice(lines, _MAX_LINES) if len(line) >= _MIN_LINE and not re.search(r"\s", line)]
+
+
 def _spellings(secret: str) -> set[str]:
     spellings = {secret, secret.strip()}
-    if secret.isascii() and secret.isalnum():
-        return spellings
-    spellings |= {repr(secret)[1:-1], json.dumps(secret)[1:-1]}
+    if secret.isascii():
+        return spellings if secret.isalnum() else spellings | _escaped(secret)
+    composed = {normalize("NFC", secret), normalize("NFD", secret)}
+    return spellings.union(composed, *map(_escaped, composed | {secret}))
+
+
+def _escaped(secret: str) -> set[str]:
+    """The secret as it stands between the quotes of Python and JSON, also of JSON inside of JSON, and in a URL."""
+    raw = secret.encode(errors="replace")
+    once = json.dumps(secret)[1:-1]
+    spellings = {repr(secret)[1:-1], ascii(secret)[1:-1], repr(raw)[2:-1], once, json.dumps(once)[1:-1]}
     if len(secret) <= _MAX_QUOTED:
-        spellings |= {quote(secret, safe="", errors="replace"), quote(secret, errors="replace")}
+        quoted = {quote(secret, safe="", errors="replace"), quote(secret, errors="replace")}
+        lowered = {re.sub(r"%[0-9A-F]{2}", lambda match: match[0].lower(), text) for text in quoted}
+        spellings |= quoted | lowered | {quote_plus(secret, errors="replace")}
     return spellings
 
 

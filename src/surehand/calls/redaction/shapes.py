@@ -19,14 +19,16 @@ MIN_SECRET_LENGTH: Final = 8
 MIN_WORD: Final = 4
 """Secrets shorter than this are not looked for, and those up to seven characters only as whole words."""
 
-Shape = Callable[[str], str]
+Known = Callable[[str], bool]
+"""Whether the reader of a text has written a part of it."""
+Shape = Callable[[str, Known], str]
 Place = Callable[[str, Callable[[str], str]], str]
 
 
-def hide_secrets(text: str) -> str:
-    """The text without what looks like a secret."""
+def hide_secrets(text: str, is_known: Known = lambda _: False) -> str:
+    """The text without what looks like a secret, except for what is known to its reader anyway."""
     for shape in _SHAPES:
-        text = shape(text)
+        text = shape(text, is_known)
     return text
 
 
@@ -52,8 +54,10 @@ def _shape(pattern: str, to: str = REDACTED, *, only_with: str = "", flags: int 
     """A replacement by pattern; without the text ``only_with``, which is cheap to find, the pattern cannot match."""
     compiled = re.compile(pattern, flags)
 
-    def replace(text: str) -> str:
-        return compiled.sub(to, text) if only_with in text else text
+    def replace(text: str, is_known: Known) -> str:
+        if only_with not in text:
+            return text
+        return compiled.sub(lambda match: match[0] if is_known(match[0]) else match.expand(to), text)
 
     return replace
 
@@ -101,14 +105,15 @@ _URL: Final = re.compile(rf"[A-Za-z][\w+.-]{{0,30}}://{re.escape(_OPEN)}(?:\]\S*
 """A URL without its user information."""
 
 
-def _hide_value(match: re.Match[str]) -> str:
+def _hide_value(match: re.Match[str], is_known: Known) -> str:
     """The name with its value hidden; the match as it is where the value is no secret, or nothing but hidden."""
     value = match["value"]
     end = REDACTED if not value.endswith(_OPEN) else _OPEN
     plain = value.removesuffix(_OPEN).replace(REDACTED, " ").strip("\\\"'.!? ")
     is_none = all(word in _HARMLESS for word in plain.casefold().split()) or not any(map(str.isalnum, plain))
     is_none = is_none or _URL.fullmatch(value.strip("\\\"'")) is not None
-    return match[0] if is_none else f"{match['name']}{end}"
+    # The value alone may be a guess of the reader's, and what he guessed right he must not learn here.
+    return match[0] if is_none or is_known(match[0]) else f"{match['name']}{end}"
 
 
 _ASSIGNED: Final = re.compile(
@@ -154,24 +159,35 @@ _COOKIE: Final = re.compile(
 )
 
 
-def _hide_named(match: re.Match[str]) -> str:
+_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_MIXED: Final = re.compile(r"(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z0-9]{8,}")
+"""A run of letters and digits that no name is made of: of ``customer_id_2024_archive`` none is one."""
+
+
+def _hide_named(match: re.Match[str], is_known: Known) -> str:
+    key = match["key"]
+    if is_known(key or match[0]) or (key and (_UUID.fullmatch(key) or not _MIXED.search(key))):
+        return match[0]
     return f"{match['name'] or match['label']}{REDACTED}"
 
 
-def _hide_assigned(text: str) -> str:
+def _hide_assigned(text: str, is_known: Known) -> str:
+    def hide_value(match: re.Match[str]) -> str:
+        return _hide_value(match, is_known)
+
     if "', " in text or '", ' in text:
-        text = _PAIR.sub(_hide_value, text)
+        text = _PAIR.sub(hide_value, text)
     if "</" in text:
-        text = _ELEMENT.sub(_hide_value, text)
+        text = _ELEMENT.sub(hide_value, text)
     if "--" in text:
-        text = _FLAG.sub(_hide_value, text)
+        text = _FLAG.sub(hide_value, text)
     if "=" in text or "%3" in text:
-        text = _ASSIGNED.sub(_hide_value, text)
+        text = _ASSIGNED.sub(hide_value, text)
     if ":" in text:
-        text = _LABELLED.sub(_hide_value, text)
-    text = _NAMED.sub(_hide_named, text)
+        text = _LABELLED.sub(hide_value, text)
+    text = _NAMED.sub(lambda match: _hide_named(match, is_known), text)
     # Cookies end with the line or at a quote: what is named in the same line is hidden before its name goes with them.
-    return _COOKIE.sub(_hide_value, text) if "ookie" in text or "OOKIE" in text else text
+    return _COOKIE.sub(hide_value, text) if "ookie" in text or "OOKIE" in text else text
 
 
 _ESCAPED: Final = r"(?:\\{1,8}r)?\\{1,8}n"

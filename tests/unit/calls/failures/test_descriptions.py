@@ -26,6 +26,13 @@ def described(error: BaseException) -> str:
         (ValueError("no such order"), "ValueError: no such order"),
         (KeyError("x"), "KeyError: the key 'x' was not found"),
         (KeyError("User 12 not found"), "KeyError: User 12 not found"),
+        (KeyError("customer_id_2024_archive"), "KeyError: the key 'customer_id_2024_archive' was not found"),
+        (KeyError("ORD-2024-000000000017-EU"), "KeyError: the key 'ORD-2024-000000000017-EU' was not found"),
+        (
+            KeyError("550e8400-e29b-41d4-a716-446655440000"),
+            "KeyError: the key '550e8400-e29b-41d4-a716-446655440000' was not found",
+        ),
+        (KeyError("Zq01xV7kWb3Tn9Lp4Hs6"), "KeyError: the key '[redacted]' was not found"),
         (KeyError(), "KeyError: a key was not found."),
         (TimeoutError(), "TimeoutError: it took too long."),
         (ConnectionResetError(), "ConnectionResetError: the connection failed."),

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
+import re
 import time
+import unicodedata
 from collections.abc import Iterator
-from urllib.parse import quote
+from typing import Any
+from urllib.parse import quote, quote_plus
 
 import pytest
 
@@ -337,3 +341,73 @@ def test_no_secret_keeps_the_one_beside_it_from_being_hidden(separator: str) -> 
 @pytest.mark.parametrize("template", ["(api_key={})", "api_key: {}, next", "token={}", "{{'password': '{}'}}"])
 def test_a_hidden_value_is_not_hidden_twice(template: str) -> None:
     assert "]]" not in Redactor(environ={}).text(template.format("sk-live-4f9aK2mQ8vX1bZ7c"))
+
+
+SECRET = "Zq7-hünter/2+!$(x) 9"
+"""With everything in it that some way of writing writes differently."""
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        SECRET,
+        repr(SECRET),
+        ascii(SECRET),
+        repr(SECRET.encode()),
+        json.dumps({"a": SECRET}),
+        json.dumps(json.dumps({"a": SECRET})),
+        json.dumps(json.dumps({"a": SECRET}, ensure_ascii=False), ensure_ascii=False),
+        quote(SECRET),
+        quote(SECRET, safe=""),
+        quote_plus(SECRET),
+        re.sub(r"%..", lambda match: match[0].lower(), quote(SECRET, safe="")),
+        unicodedata.normalize("NFD", SECRET),
+        base64.b64encode(SECRET.encode()).decode(),
+        base64.urlsafe_b64encode(SECRET.encode()).decode().rstrip("="),
+        base64.b64encode(b"user:" + SECRET.encode()).decode(),
+        base64.b64encode(json.dumps({"auth": SECRET}, ensure_ascii=False).encode()).decode(),
+        SECRET.encode().hex(),
+        f"0x{SECRET.encode().hex().upper()}",
+    ],
+)
+def test_a_known_secret_is_found_in_every_way_it_is_written(written: str) -> None:
+    hidden = Redactor([SECRET], environ={}).text(f"it said {written}, and no more")
+
+    assert "[redacted]" in hidden
+    assert "nter" not in hidden
+    assert written.strip("'\"{}") not in hidden
+    assert hidden.startswith("it said ")
+    assert hidden.endswith(", and no more")
+
+
+def test_a_line_of_a_private_key_is_a_secret_and_a_line_of_words_is_none() -> None:
+    key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\nshort\na line of some words\n-----END KEY-----"
+
+    assert Redactor([key], environ={}).text("bad: MIIEvQIBADANBgkqhkiG9w0B, short, a line of some words") == (
+        "bad: [redacted], short, a line of some words"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "sent"),
+    [
+        ("the key 'abc123def456ghi789jkl' was not found", {"id": "abc123def456ghi789jkl"}),
+        ("invalid token: abc123def456", {"value": ["my token: abc123def456"]}),
+        ("syntax error near: WHERE token = 'x1y2' LIMIT", {"sql": "SELECT * FROM t WHERE token = 'x1y2' LIMIT 1"}),
+        ("cannot reach https://me:pw@host/x", {"url": "https://me:pw@host/x"}),
+        ("no such commit: ghp_abcdefghijklmnop1234", {"text": "see ghp_abcdefghijklmnop1234"}),
+    ],
+)
+def test_what_the_model_has_sent_is_not_hidden_for_its_shape(text: str, sent: Any) -> None:
+    assert Redactor(sent=sent, environ={}).text(text) == text
+    assert "[redacted]" in Redactor(environ={}).text(text)
+
+
+def test_what_the_model_has_sent_is_hidden_where_it_is_a_known_secret() -> None:
+    assert (
+        Redactor(["abc123def456"], sent={"a": "abc123def456"}, environ={}).text("bad abc123def456") == "bad [redacted]"
+    )
+
+
+def test_a_secret_is_not_confirmed_because_the_model_has_guessed_it() -> None:
+    assert Redactor(sent={"n": "hunter2hunter2"}, environ={}).text("password=hunter2hunter2") == "password=[redacted]"
