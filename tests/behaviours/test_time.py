@@ -165,7 +165,21 @@ class Searcher:
         return await _found(query)
 
 
-@pytest.mark.parametrize("function", [handed_back, Searcher()], ids=["sync wrapper", "object with an async call"])
+async def ahanded_back(query: str) -> Any:
+    """Hand back what is to be awaited."""
+    return handed_back(query)
+
+
+async def task_handed_back(query: str) -> Any:
+    """Hand back a task."""
+    return asyncio.ensure_future(ahanded_back(query))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [handed_back, ahanded_back, task_handed_back, Searcher()],
+    ids=["sync wrapper", "async wrapper", "async starter", "object with an async call"],
+)
 @pytest.mark.parametrize("door", ["invoke", "ainvoke"])
 def test_TIME_07_whatever_gives_an_awaitable_is_awaited(function: Callable[..., Any], door: str) -> None:
     node = ToolNode([tool("find")(function)])

@@ -25,6 +25,10 @@ async def echo_async(value: Any) -> Any:
     return value
 
 
+async def handing_back(value: Any) -> Any:
+    return echo_async(value)
+
+
 class Holder:
     """Functions of a class are found by its name."""
 

@@ -22,6 +22,7 @@ from io import IOBase
 from types import ModuleType
 from typing import Any, BinaryIO, Final, NamedTuple, NoReturn
 
+from surehand.concurrency.contexts import settled
 from surehand.concurrency.targets import MAIN, ProcessTarget, find_target
 from surehand.errors import shown
 from surehand.policy import retry_after_of, status_of
@@ -209,8 +210,7 @@ def _has(value: object, method: str) -> bool:
 
 
 async def _awaited(line: _Line, value: Any) -> Any:
-    if inspect.isawaitable(value):
-        value = await value
+    value = await settled(value)
     if not _has(value, "__aiter__"):
         return value
     async for item in value:

@@ -1,4 +1,4 @@
-"""Coroutines whose steps are stood beside: in a context of their own, or held back where somebody is behind.
+"""Coroutines that are stood beside: in a context of their own, held back where somebody is behind, or to their end.
 
 A task gives a coroutine context variables of its own, and costs turns of the event loop. Where nothing runs beside the
 coroutine, the context alone is enough: it is entered for each step and left when the step ends.
@@ -12,11 +12,14 @@ import inspect
 import types
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from functools import partial
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Final, Protocol, TypeVar, cast
 
-__all__ = ["Gate", "in_own_context", "paced"]
+__all__ = ["Gate", "in_own_context", "paced", "settled"]
 
 T = TypeVar("T")
+
+_MOST_AWAITED: Final = 8
+"""How often what was awaited may have to be awaited in turn: of things that hand each other back there is no end."""
 
 
 @types.coroutine
@@ -89,3 +92,19 @@ def _room(gate: Gate, waits_for: object) -> Generator[Any, Any, None]:
     except asyncio.CancelledError:
         if not (isinstance(waits_for, asyncio.Future) and waits_for.cancel()):
             raise
+
+
+async def settled(value: Any, gate: Gate | None = None) -> Any:
+    """What a value comes to that may have to be awaited, and again: a wrapper hands on what its function gave it.
+
+    Args:
+        value: Any value.
+        gate: Where a coroutine is held back; None for nowhere.
+    """
+    for _ in range(_MOST_AWAITED):
+        if not inspect.isawaitable(value):
+            break
+        awaited, value = value, await (value if gate is None else paced(value, gate))
+        if value is awaited:  # some objects are awaited to be opened
+            break
+    return value

@@ -1,4 +1,4 @@
-"""A coroutine in a context of its own."""
+"""A coroutine in a context of its own, and what one comes to in the end."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import asyncio
 import contextvars
 import gc
 import weakref
+from collections.abc import Generator
+from typing import Any
 
 import pytest
 
-from surehand.concurrency import in_own_context, paced
+from surehand.concurrency import in_own_context, paced, settled
 
 word: contextvars.ContextVar[str] = contextvars.ContextVar("word", default="outside")
 
@@ -279,3 +281,40 @@ def test_what_is_no_coroutine_is_not_held_back() -> None:
         return await paced(answer, Gate())
 
     assert asyncio.run(main()) == "answer"
+
+
+# -- what has to be awaited ------------------------------------------------------------------------------------------
+
+
+def test_what_comes_of_an_awaitable_is_awaited_in_turn() -> None:
+    async def one() -> int:
+        return 1
+
+    async def hand_on() -> Any:
+        return one()
+
+    async def start() -> Any:
+        return asyncio.ensure_future(hand_on())
+
+    assert asyncio.run(settled(start())) == 1
+    assert asyncio.run(settled("a text")) == "a text"
+
+
+def test_what_gives_itself_or_its_like_is_not_awaited_for_ever() -> None:
+    class Pool:
+        opened = 0
+
+        def __await__(self) -> Generator[Any, Any, Pool]:
+            self.opened += 1
+            return self
+            yield
+
+    class Endless:
+        def __await__(self) -> Generator[Any, Any, Endless]:
+            return Endless()
+            yield
+
+    pool = Pool()
+    assert asyncio.run(settled(pool)) is pool
+    assert pool.opened == 1
+    assert isinstance(asyncio.run(settled(Endless())), Endless)

@@ -68,6 +68,10 @@ def test_items_of_a_generator_are_sent_as_they_come(function: Callable[..., Iter
     assert messages == [("item", 0), ("item", 1)]
 
 
+def test_what_a_coroutine_hands_back_to_be_awaited_is_awaited() -> None:
+    assert run(bodies.handing_back, "value") == "value"
+
+
 def test_a_generator_without_an_end_is_ended() -> None:
     items = run(bodies.without_end, max_items=10)
     assert next(items) == 0

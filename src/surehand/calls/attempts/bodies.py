@@ -27,9 +27,9 @@ from surehand.calls.watch import OutOfTime, Signs, Watch
 from surehand.concurrency import (
     Job,
     deliver_to_loop,
-    paced,
     run_in_time,
     run_sync,
+    settled,
     when_started,
     workers,
 )
@@ -144,8 +144,7 @@ async def _awaited(value: Any, signs: Signs) -> Any:
     """
     runtime = current_runtime()
     gate = None if runtime is None else runtime.publish
-    if inspect.isawaitable(value):
-        value = await (value if gate is None else paced(value, gate))
+    value = await settled(value, gate)
     if type(value) in _PLAIN:
         return value
     if not _has(value, "__aiter__"):
