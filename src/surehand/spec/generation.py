@@ -11,7 +11,7 @@ from pydantic_core import SchemaError, SchemaValidator, core_schema
 
 from surehand.shapes import is_array, is_object
 from surehand.spec.directions import KEYS, NAMES
-from surehand.spec.json_places import LISTED, NAMED, SINGLE
+from surehand.spec.json_places import Part, with_parts
 
 __all__ = ["directed_schema", "shown_schema"]
 
@@ -118,22 +118,9 @@ def directed_schema(kind: Any) -> dict[str, Any]:
 
 def shown_schema(directed: Mapping[str, Any]) -> dict[str, Any]:
     """A copy of the schema without our keywords; properties keep their names, whatever they are."""
-    shown: dict[str, Any] = {}
-    for key, value in directed.items():
-        if key in (NAMES, KEYS):
-            continue
-        if key == "$defs":
-            shown[key] = {name: _untitled(shown_schema(part)) for name, part in value.items()}
-        elif key in NAMED and is_object(value):
-            shown[key] = {name: _shown_part(part) for name, part in value.items()}
-        elif key in LISTED and is_array(value):
-            shown[key] = [_shown_part(part) for part in value]
-        elif key in SINGLE:
-            shown[key] = _shown_part(value)
-        else:
-            shown[key] = value
-    return shown
+    return with_parts({key: value for key, value in directed.items() if key not in (NAMES, KEYS)}, _shown_part)
 
 
-def _shown_part(part: Any) -> Any:
-    return shown_schema(part) if is_object(part) else part
+def _shown_part(part: Part) -> Any:
+    shown = shown_schema(part.schema) if is_object(part.schema) else part.schema
+    return _untitled(shown) if part.keyword == "$defs" else shown

@@ -6,14 +6,14 @@ schema is gone through by the keywords that hold schemas, and by nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin
 
 from surehand.shapes import is_array, is_object
 from surehand.spec.places import pointed
 
-__all__ = ["LISTED", "NAMED", "REFERENCES", "SINGLE", "Part", "References", "item_parts", "parts_of"]
+__all__ = ["REFERENCES", "Part", "References", "item_parts", "parts_of", "with_parts"]
 
 REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 
@@ -21,14 +21,14 @@ _SAME_VALUE: Final = frozenset(
     {"not", "if", "then", "else", "allOf", "anyOf", "oneOf", "dependentSchemas", "dependencies"}
 )
 """Keywords whose schemas are asked about the value itself."""
-SINGLE: Final = frozenset({
+_SINGLE: Final = frozenset({
     *("not", "if", "then", "else", "items", "additionalItems", "unevaluatedItems", "contains"),
     *("additionalProperties", "unevaluatedProperties", "propertyNames"),
 })  # fmt: skip
 """Keywords that hold one schema."""
-LISTED: Final = frozenset({"allOf", "anyOf", "oneOf", "items", "prefixItems"})
+_LISTED: Final = frozenset({"allOf", "anyOf", "oneOf", "items", "prefixItems"})
 """Keywords that hold schemas in a list; ``items`` does so in drafts up to 2019-09."""
-NAMED: Final = frozenset(
+_NAMED: Final = frozenset(
     {"properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions"}
 )
 """Keywords that hold schemas by name."""
@@ -64,12 +64,30 @@ class Part(NamedTuple):
 def parts_of(schema: Mapping[str, Any]) -> Iterator[Part]:
     """Every schema that stands directly in this one."""
     for keyword, value in schema.items():
-        if keyword in NAMED and is_object(value):
+        if keyword in _NAMED and is_object(value):
             yield from (Part(keyword, name, part) for name, part in value.items() if _is_schema(part))
-        elif keyword in SINGLE and _is_schema(value):
+        elif keyword in _SINGLE and _is_schema(value):
             yield Part(keyword, None, value)
-        elif keyword in LISTED and is_array(value):
+        elif keyword in _LISTED and is_array(value):
             yield from (Part(keyword, index, part) for index, part in enumerate(value) if _is_schema(part))
+
+
+def with_parts(schema: Mapping[str, Any], step: Callable[[Part], Any]) -> dict[str, Any]:
+    """A copy of a schema with what the step gives in the place of every schema that stands directly in it.
+
+    Args:
+        schema: The schema; what is no schema in it, such as a ``default``, stands in the copy too.
+        step: Is given what stands under a name or in a list whatever it is; hosts write there what is no schema.
+    """
+    return {keyword: _with_parts(keyword, value, step) for keyword, value in schema.items()}
+
+
+def _with_parts(keyword: str, value: Any, step: Callable[[Part], Any]) -> Any:
+    if keyword in _NAMED and is_object(value):
+        return {name: step(Part(keyword, name, part)) for name, part in value.items()}
+    if keyword in _LISTED and is_array(value):
+        return [step(Part(keyword, index, part)) for index, part in enumerate(value)]
+    return step(Part(keyword, None, value)) if keyword in _SINGLE and _is_schema(value) else value
 
 
 def item_parts(schema: Mapping[str, Any], count: int) -> Iterator[Any]:

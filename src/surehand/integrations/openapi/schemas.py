@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from surehand.integrations.openapi.document import Document
 from surehand.shapes import is_array, is_object, mapping_of
-from surehand.spec.json_places import LISTED, NAMED, SINGLE
+from surehand.spec.json_places import Part, with_parts
 
 __all__ = ["Schemas"]
 
@@ -48,7 +48,10 @@ class Schemas:
         """
         if not is_object(schema):
             return schema if isinstance(schema, bool) else {}
-        made = {key: self._inside(key, value) for key, value in schema.items() if key not in _LEFT_OUT}
+        kept = {key: value for key, value in schema.items() if key not in _LEFT_OUT}
+        if isinstance(reference := kept.get("$ref"), str):
+            kept["$ref"] = _REF + self._defined(reference)
+        made = with_parts(kept, self._inside)
         self._forget_read_only(schema, made)
         return self._in_todays_words(schema, made) if self._document.is_3_0 else made
 
@@ -74,15 +77,9 @@ class Schemas:
             schema = {**mapping_of(self._definitions[reference.removeprefix(_REF)]), **beside}
         return schema
 
-    def _inside(self, key: str, value: Any) -> Any:
-        if key == "$ref" and isinstance(value, str):
-            return _REF + self._defined(value)
-        if key in NAMED and is_object(value):
-            # A list says which properties one asks for, as drafts up to 7 wrote it under ``dependencies``.
-            return {name: inner if is_array(inner) else self.translated(inner) for name, inner in value.items()}
-        if key in LISTED and is_array(value):
-            return [self.translated(item) for item in value]
-        return self.translated(value) if key in SINGLE and is_object(value) else value
+    def _inside(self, part: Part) -> Any:
+        # A list says which properties one asks for, as drafts up to 7 wrote it under ``dependencies``.
+        return part.schema if is_array(part.schema) else self.translated(part.schema)
 
     def _defined(self, reference: str) -> str:
         """The name of the definition of what is referred to."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from surehand.shapes import is_array, is_object
-from surehand.spec.json_places import LISTED, NAMED, SINGLE
+from surehand.spec.json_places import Part, with_parts
 
 __all__ = ["Step", "rewritten"]
 
@@ -19,24 +19,21 @@ def rewritten(schema: Any, step: Step, place: str = "$") -> Any:
 
     Values that are no schemas (``enum``, ``default``, ``examples``) are copied as they are.
     """
+    return _rewritten(_copied(schema), step, place)
+
+
+def _rewritten(schema: Any, step: Step, place: str) -> Any:
     if not is_object(schema):
         return schema
-    return step({key: _inside(key, value, step, place) for key, value in schema.items()}, place)
+    return step(with_parts(schema, lambda part: _rewritten(part.schema, step, _place_of(part, place))), place)
 
 
-def _inside(key: str, value: Any, step: Step, place: str) -> Any:
-    if key in NAMED and is_object(value):
-        return {name: rewritten(inner, step, _named_place(key, name, place)) for name, inner in value.items()}
-    inner_place = f"{place}[]" if "tems" in key else place
-    if key in LISTED and is_array(value):
-        return [rewritten(item, step, inner_place) for item in value]
-    if key in SINGLE and is_object(value):
-        return rewritten(value, step, inner_place)
-    return _copied(value)
-
-
-def _named_place(key: str, name: str, place: str) -> str:
-    return f"${name}" if key in ("$defs", "definitions") else f"{place}.{name}"
+def _place_of(part: Part, place: str) -> str:
+    if part.is_definition:
+        return f"${part.key}"
+    if isinstance(part.key, str):
+        return f"{place}.{part.key}"
+    return f"{place}[]" if "tems" in part.keyword else place
 
 
 def _copied(value: Any) -> Any:
