@@ -80,8 +80,8 @@ def test_the_demo_exits_with_1_when_a_promise_is_broken(monkeypatch: pytest.Monk
         """A reply whose cut-off mark is lost, as with a client that drops it."""
 
         @property
-        def finish_reason(self) -> None:
-            return None
+        def is_cut_off(self) -> bool:
+            return False
 
     monkeypatch.setattr("surehand.cli._scenes.AIMessage", Unchecked)
     ended = surehand("demo", "--fast")
