@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
-from support.mcp.runs import Log, answer_of, call, faulty, is_alive, until
+from support.mcp.runs import Log, answer_of, call, faulty, until_missed
 from surehand import AIMessage, FailureKind, ToolMessage, ToolNode
 from surehand.integrations.mcp import McpServer
 from surehand.testing import FakeClock
@@ -52,7 +51,7 @@ def test_MCP_04_structured_content_is_kept_on_errors_and_its_wait_is_waited(serv
     assert answer.artifact == {"structured_content": {"code": "busy", "retry_after": 3}}
 
     clock = FakeClock()
-    node = ToolNode(server, clock=clock, overrides={"busy": {"read_only": True}})
+    node = ToolNode(server, clock=clock, overrides={"busy": {"read_only": True, "timeout": None}})
     begun = clock.now()
     again = answer_of(node, "busy")
     assert again.outcome is not None
@@ -80,8 +79,7 @@ def test_MCP_06_a_server_that_restarts_is_found_again_once_for_all_calls(server:
     node = ToolNode(server)
     assert answer_of(node, "echo", text="hi").text == "hi"
     log.kill()
-    until(lambda: not is_alive(log.pids()[0]))
-    time.sleep(0.1)  # the end of its pipe is read
+    until_missed(server)
 
     calls = AIMessage(tool_calls=[call("echo", call_id=str(number), text=str(number)) for number in range(10)])
     answers: list[ToolMessage] = node.invoke([calls])

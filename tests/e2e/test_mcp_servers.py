@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from support.mcp.real_servers import children, everything, git, time
-from support.mcp.runs import FAULTS, Log, answer_of, call, faulty, is_alive, until
+from support.mcp.runs import FAULTS, Log, answer_of, call, faulty, is_alive, until, until_sent
 from support.programs import run_python
 from surehand import AIMessage, FailureKind, ToolMessage, ToolNode, create_agent
 from surehand.events import CallProgressed, CallStarted, Event
@@ -162,9 +162,13 @@ def test_a_server_that_is_killed_in_the_middle_of_a_call_is_found_again(
         (process,) = children() - before
         os.kill(process, signal.SIGSTOP)  # so that the call is under way when it dies
 
+        def kill_when_called() -> None:
+            until_sent(server)
+            os.kill(process, signal.SIGKILL)
+
         def kill_soon(event: Event) -> None:
             if isinstance(event, CallStarted):
-                threading.Timer(0.7, os.kill, (process, signal.SIGKILL)).start()
+                threading.Thread(target=kill_when_called).start()
 
         return answer_of(ToolNode(server, listener=kill_soon, **options), tool, **arguments(repository))
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import psycopg
 import pytest
 from psycopg_pool import ConnectionPool
 
+from support.liveness import soon
 from support.pages import ROOT
 from support.postgres import PASSWORD, PostgresServer, postgres_server
 from support.postgres_proxy import Cut, PostgresProxy, postgres_proxy
@@ -129,9 +131,9 @@ def test_who_is_not_let_in_is_told_why(server: PostgresServer, wrong: dict[str, 
 
 def test_what_will_not_pass_by_itself_is_not_waited_for(server: PostgresServer) -> None:
     begun = time.monotonic()
-    with PostgresSaver(server.conninfo(password="wrong"), timeout=30) as saver, told("the password was not accepted"):
+    with PostgresSaver(server.conninfo(password="wrong"), timeout=100) as saver, told("the password was not accepted"):
         saver.threads()
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - begun < 40
 
 
 def test_a_user_who_may_only_read_reads(server: PostgresServer, saver: PostgresSaver, schema: str) -> None:
@@ -192,7 +194,7 @@ def test_a_standby_is_read_and_written_as_soon_as_it_is_promoted(server: Postgre
         begun = time.monotonic()
         with told("nothing can be written: the server, the database or the user is read-only"):
             put(saver, 2)
-        assert time.monotonic() - begun < 10
+        assert time.monotonic() - begun < 25
     put(saver, 2)
 
 
@@ -253,9 +255,11 @@ def test_nothing_that_was_promised_is_lost_in_crashes(
     server: PostgresServer, saver: PostgresSaver, schema: str
 ) -> None:
     is_over = threading.Event()
+    all_saved: list[list[str]] = []
 
     def save(thread: int) -> list[str]:
         saved: list[str] = []
+        all_saved.append(saved)
         with PostgresSaver(server.conninfo(), schema=schema) as own:
             while not is_over.is_set():
                 key = f"{thread}.{len(saved)}"
@@ -267,16 +271,20 @@ def test_nothing_that_was_promised_is_lost_in_crashes(
                 saved.append(key)
         return saved
 
+    def has_saved(number: int) -> bool:
+        return sum(map(len, all_saved)) >= number
+
     with ThreadPoolExecutor(4) as threads:
         saving = [threads.submit(save, thread) for thread in range(4)]
-        for _ in range(4):
-            time.sleep(0.3)
-            server.restart()
-        time.sleep(0.1)
-        is_over.set()
+        try:
+            for crash in range(1, 6):
+                assert soon(partial(has_saved, 6 * crash), within=30)
+                if crash < 5:
+                    server.restart()
+        finally:
+            is_over.set()
         promised = [key for future in saving for key in future.result()]
     assert sorted(keys(saver)) == sorted(promised)
-    assert len(promised) > 20
 
 
 # It loses an answer

@@ -703,7 +703,7 @@ def _play(scene: Scene, traces: tuple[TracerProvider, InMemorySpanExporter], *, 
         update = node.invoke(state, context=scene.context)
     if scene.release is not None:
         scene.release.set()
-        assert late.wait(5)
+        assert late.wait(20)
     (answer,) = update["messages"]
     assert over.is_set()
     finished = "\n".join(span.to_json() for span in kept.get_finished_spans())

@@ -107,7 +107,7 @@ def test_a_process_that_stands_still_in_a_commit_is_told_to_others_who_go_on_aft
         begun = time.monotonic()
         with pytest.raises(StoreError, match=r"runs.db-lock' for 0.1 seconds. Look for a process that stands still"):
             saver.save_call("t", call("a"), after=None)
-        assert 0.1 <= time.monotonic() - begun < 5
+        assert 0.1 <= time.monotonic() - begun < 20
         assert saver.calls("t") == [call("k")]
         holder.send_signal(signal.SIGCONT)
         assert holder.stdin is not None
@@ -224,7 +224,7 @@ saver.save_call("t", call("a"), after=None)
 asyncio.run(saver.asave_call("t", call("b"), after=None))
 """
     assert run(path, opened + ENDS[end]) == []
-    assert time.monotonic() - begun < 20
+    assert time.monotonic() - begun < 40
     with SqliteSaver(path) as saver:
         assert saver.calls("t")[:2] == [call("a"), call("b")]
 

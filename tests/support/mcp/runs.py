@@ -14,7 +14,7 @@ from typing import Any
 from surehand import AIMessage, ToolMessage, ToolNode
 from surehand.integrations.mcp import McpServer
 
-__all__ = ["FAULTS", "Log", "answer_of", "call", "faulty", "is_alive", "until"]
+__all__ = ["FAULTS", "Log", "answer_of", "call", "faulty", "is_alive", "until", "until_missed", "until_sent"]
 
 FAULTS = Path(__file__).resolve().parent / "fault_server.py"
 
@@ -67,9 +67,24 @@ def is_alive(pid: int) -> bool:
     return state != "Z"
 
 
-def until(holds: Callable[[], bool], *, seconds: float = 10.0) -> None:
+def until(holds: Callable[[], bool], *, seconds: float = 30.0) -> None:
     """Wait until something holds."""
     end = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < end, "it never came to hold"
         time.sleep(0.01)
+
+
+def until_missed(server: McpServer) -> None:
+    """Wait until it was heard that the server has ended; a call that comes before may be in doubt."""
+    until(lambda: bool(_session_of(server).is_over))
+
+
+def until_sent(server: McpServer) -> None:
+    """Wait until a request that was not answered yet has been written to the server."""
+    underway = vars(vars(_session_of(server))["_tap"])["_open"]
+    until(lambda: any(exchange.is_out for exchange in list(underway.values())))
+
+
+def _session_of(server: McpServer) -> Any:
+    return vars(vars(server)["_life"].connection)["_session"]

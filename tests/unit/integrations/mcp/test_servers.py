@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-import time
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from support.mcp.runs import Log, answer_of, call, faulty, is_alive, until
+from support.liveness import comes_true
+from support.mcp.runs import Log, answer_of, call, faulty, is_alive, until, until_missed
 from surehand import (
     AIMessage,
     FailureKind,
@@ -28,6 +28,7 @@ from surehand.events import CallProgressed, Event
 from surehand.integrations.mcp import McpServer, McpServers
 from surehand.integrations.mcp.launches import StdioLaunch
 from surehand.integrations.mcp.links import LastWords
+from surehand.testing import FakeClock
 
 
 @pytest.fixture
@@ -225,7 +226,7 @@ def test_a_server_is_closed_in_the_middle_of_its_start(log: Log) -> None:
     starting.start()
     until(lambda: log.pids() != [])
     server.close()  # not after the minute that a start may take
-    starting.join(5)
+    starting.join(20)
     assert told == ["The tool server 'faults' was closed before it was ready. Nothing was executed."]
     assert not is_alive(log.pids()[0])
 
@@ -285,8 +286,7 @@ def test_parallel_calls_share_one_new_start(log: Log) -> None:
         node = ToolNode(server)
         node.invoke([calls])
         log.kill()
-        until(lambda: not is_alive(log.pids()[0]))
-        time.sleep(0.1)  # the pipe's end is read
+        until_missed(server)
         answers: list[ToolMessage] = node.invoke([calls])
         assert [answer.text for answer in answers] == [str(number) for number in range(20)]
         assert len(log.pids()) == 2
@@ -295,12 +295,21 @@ def test_parallel_calls_share_one_new_start(log: Log) -> None:
 def test_a_timeout_and_a_cancelled_caller_tell_the_server(log: Log) -> None:
     async def cancelled(node: ToolNode) -> None:
         task = asyncio.create_task(node.ainvoke([AIMessage(tool_calls=[call("slow", seconds=20)])]))
-        await asyncio.sleep(0.3)
+        await comes_true(lambda: len(log.messages("tools/call")) == 2)
         task.cancel()
         await asyncio.wait([task])
 
-    with faults(log, timeout=0.3) as server:
-        late = answer_of(ToolNode(server), "slow", seconds=20)
+    clock = FakeClock(autojump=None)
+
+    def let_time_pass() -> None:
+        until(lambda: bool(log.messages("tools/call")))
+        clock.advance(10)
+
+    with faults(log) as server:
+        passing = threading.Thread(target=let_time_pass)
+        passing.start()
+        late = answer_of(ToolNode(server, clock=clock, overrides={"slow": {"timeout": 5}}), "slow", seconds=20)
+        passing.join()
         assert kind_of(late) is FailureKind.TIMEOUT
         until(lambda: len(log.messages("notifications/cancelled")) == 1)
         asyncio.run(cancelled(ToolNode(server, overrides={"slow": {"timeout": None}})))
@@ -323,11 +332,12 @@ def test_progress_is_told_and_is_a_sign_of_life(log: Log) -> None:
 def test_a_slow_call_holds_nobody_up(log: Log) -> None:
     with faults(log) as server:
         node = ToolNode(server)
-        slow = threading.Thread(target=answer_of, args=(node, "slow"), kwargs={"seconds": 1.5})
+        slow = threading.Thread(target=answer_of, args=(node, "slow"), kwargs={"seconds": 30})
         slow.start()
+        until(lambda: bool(log.messages("tools/call")))
         assert answer_of(node, "echo", text="hi").text == "hi"
         assert slow.is_alive()
-        slow.join()
+    slow.join()
 
 
 def test_threads_and_loops_and_nodes_share_one_session(log: Log) -> None:
