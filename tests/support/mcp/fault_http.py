@@ -8,12 +8,24 @@ import threading
 import uuid
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from support.mcp.faulty_answers import DECLARED, Failure, answer
 
-__all__ = ["FaultyHttp", "faulty_http"]
+__all__ = ["FaultyHttp", "Reply", "faulty_http"]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer, whatever was asked."""
+
+    status: int = 200
+    kind: str = "text/html"
+    body: str = ""
+    """Of which ID is the number of the request."""
+    headers: dict[str, str] = field(default_factory=dict[str, str])
 
 
 class FaultyHttp:
@@ -30,10 +42,11 @@ class FaultyHttp:
         self.status_for_lost = 404
         self.status: int | None = None
         """Answered to everything; None for what is right."""
-        self.call_answer: tuple[str, str] | None = None
-        """The content type and the body that a call is answered with; None for what is right."""
+        self.replies: dict[str, Reply] = {}
+        """Method -> what its requests are answered with, carried out or not."""
         self.hangs_up: str | None = None
-        """Where the connection is cut: 'before' the call is carried out, or 'after'; None for nowhere."""
+        """Where the connection is cut: 'before' the call is carried out, 'after' that, or 'in the middle' of its answer
+        where it is one to ``echo``; None for nowhere."""
         self.port = 0
 
     @property
@@ -98,8 +111,13 @@ class _Handler(BaseHTTPRequestHandler):
         if method == "tools/call" and faults.hangs_up == "after":
             self.hang_up()
             return
-        if method == "tools/call" and faults.call_answer is not None:
-            self.reply(200, faults.call_answer[1], {"content-type": faults.call_answer[0]})
+        if message.get("params", {}).get("name") == "echo" and faults.hangs_up == "in the middle":
+            self.reply(200, json.dumps({"jsonrpc": "2.0", "id": message["id"]})[:-1], {"content-length": "1000"})
+            self.hang_up()
+            return
+        if (given := faults.replies.get(method)) is not None:
+            body = given.body.replace("ID", str(message["id"]))
+            self.reply(given.status, body, {"content-type": given.kind, **given.headers})
             return
         headers: dict[str, str] = {}
         if method == "initialize":

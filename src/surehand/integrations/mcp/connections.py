@@ -15,9 +15,10 @@ from contextvars import Context
 from typing import Any, Final
 
 from mcp import MCPError
-from mcp.types import CONNECTION_CLOSED, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR
+from mcp.types import CONNECTION_CLOSED, INVALID_PARAMS, METHOD_NOT_FOUND, PARSE_ERROR
 
 from surehand.errors import ModelRetry, ToolServerError
+from surehand.integrations.mcp.faults import UNREADABLE, Fault
 from surehand.integrations.mcp.sessions import Progress, Session, Settings
 from surehand.integrations.mcp.taps import Exchange
 from surehand.wording import clipped
@@ -31,11 +32,9 @@ _LONGEST_PAUSE: Final = 30.0
 _PATIENCE: Final = 2.0
 """How long a call waits for a server that is left alone, before it is told so."""
 _MAX_WORDS: Final = 2_000
-_NOT_RUN: Final = frozenset({INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR})
-_UNHEARD: Final = frozenset({401, 403, 405, 406, 413, 415, 429})
-"""HTTP statuses by which a request is turned away before anything is run for it."""
-_PASSING: Final = frozenset({429, 502, 503, 504})
-"""HTTP statuses after which the same request may succeed."""
+_NOT_RUN: Final = frozenset({METHOD_NOT_FOUND, PARSE_ERROR})
+"""Codes by which a request is turned away. That for invalid requests is none: a tool ends with it in the middle of its
+work where it asked its client for something and was refused."""
 
 
 class Connection:
@@ -111,6 +110,7 @@ class Connection:
             ModelRetry: It refused the arguments.
             ConnectionError: The connection was lost, and nobody knows whether it happened.
         """
+        fault: Fault | None = None
         for _ in range(2):
             session, exchange = await self._ready(), Exchange(is_call=True)
             try:
@@ -123,7 +123,8 @@ class Connection:
                         f"The connection to the tool server {self._settings.name!r} was lost before it answered"
                     ) from error
                 session.retire()
-        raise self._unsteady()
+                fault = exchange.fault
+        raise self._unsteady(fault)
 
     async def _ready(self) -> Session:
         """A session that can be used: the one there is, or a new one, the same for everybody.
@@ -179,14 +180,15 @@ class Connection:
             server=self._settings.name,
             problem=problem,
             remedy="It is left alone for a while. Nothing was executed.",
-            retryable=True,
+            retryable=self._session is None or self._session.is_passing,
             retry_after=pause,
         )
 
-    def _unsteady(self) -> ToolServerError:
+    def _unsteady(self, fault: Fault | None = None) -> ToolServerError:
+        problem = "did not take the request, nor did it after a new start"
         return ToolServerError(
             server=self._settings.name,
-            problem="did not take the request, nor did it after a new start",
+            problem=problem if fault is None else f"{problem}: it {fault.told(self._hidden)}",
             remedy="Nothing was executed.",
             retryable=True,
         )
@@ -203,24 +205,35 @@ class Connection:
                 remedy="Nothing was executed. Go on without it.",
             )
         if error.code == INVALID_PARAMS:
-            return ModelRetry(f"The tool server {self._settings.name!r} refused the arguments: {self._said(error)}")
+            return ModelRetry(
+                f"The tool server {self._settings.name!r} refused the arguments: {self._hidden(error.message)}"
+            )
         return self._refusal(error, exchange)
 
     def _refusal(self, error: MCPError, exchange: Exchange) -> ToolServerError:
-        status = exchange.status
+        fault = exchange.fault or self._unreadable(error, exchange)
         # Of an answer over HTTP that it cannot read, the SDK makes an error with a code of those for bad requests.
-        is_turned_away = error.code == METHOD_NOT_FOUND or status in _UNHEARD
-        is_safe = is_turned_away or (error.code in _NOT_RUN and not exchange.is_taken)
-        named = f"the error {error.code}" if status is None else f"the HTTP status {status}"
+        is_safe = error.code == METHOD_NOT_FOUND or (error.code in _NOT_RUN and not exchange.is_taken)
+        if fault is None:
+            problem = f"answered with the error {error.code}: {self._hidden(error.message)}"
+        else:
+            is_safe = fault.is_unheard or (is_safe and fault.said is not None)
+            problem = fault.told(self._hidden)
         return ToolServerError(
             server=self._settings.name,
-            problem=f"answered with {named}: {self._said(error)}".rstrip(". "),
+            problem=problem.rstrip(". "),
             remedy="Nothing was executed." if is_safe else "It may have happened in part.",
-            retryable=status in _PASSING,
+            retryable=fault is not None and fault.is_passing,
+            retry_after=None if fault is None else fault.retry_after,
         )
 
-    def _said(self, error: MCPError) -> str:
-        return clipped(self._settings.launch.hidden(error.message), _MAX_WORDS)
+    def _unreadable(self, error: MCPError, exchange: Exchange) -> Fault | None:
+        """The fault that the SDK found in what came; the words of its parser hold what was sent."""
+        is_sdks = error.code == PARSE_ERROR and exchange.is_taken
+        return UNREADABLE if is_sdks else None
+
+    def _hidden(self, said: str) -> str:
+        return clipped(self._settings.launch.hidden(said), _MAX_WORDS)
 
 
 def _is_lost(error: MCPError, session: Session, exchange: Exchange) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import os
 import threading
@@ -29,6 +30,9 @@ _MAX_READ: Final = 65_536
 _CONNECT_SECONDS: Final = 10.0
 _HEARING_SECONDS: Final = 0.2
 """How long the last words of a process may take to be read."""
+_HAS_LIMIT: Final = "max_sse_event_size" in inspect.signature(streamable_http_client).parameters
+_OF_ANY_SIZE: Final[dict[str, Any]] = {"max_sse_event_size": None} if _HAS_LIMIT else {}
+"""A result is as large as it is over every transport: one event of it has a limit of a megabyte in newer SDKs."""
 
 
 class LastWords:
@@ -88,7 +92,7 @@ async def linked(launch: Launch, tap: Tap, last_words: LastWords) -> AsyncGenera
             timeout = httpx2.Timeout(None, connect=_CONNECT_SECONDS)
             async with HearingClient(headers=dict(launch.headers), timeout=timeout) as client:
                 client.tap = tap
-                async with streamable_http_client(launch.url, http_client=client) as streams:
+                async with streamable_http_client(launch.url, http_client=client, **_OF_ANY_SIZE) as streams:
                     yield tap.wrapped(streams)
 
 

@@ -17,10 +17,12 @@ from typing import Any, Final, Protocol, TypeAlias
 
 import httpx2
 from mcp import Client, MCPError
-from mcp.types import Implementation, ToolListChangedNotification
+from mcp.types import CONNECTION_CLOSED, PARSE_ERROR, Implementation, ToolListChangedNotification
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
+from surehand.calls.redaction.shapes import hide_secrets
 from surehand.errors import ToolServerError
+from surehand.integrations.mcp.faults import UNREADABLE
 from surehand.integrations.mcp.launches import Launch, StdioLaunch
 from surehand.integrations.mcp.links import LastWords, linked
 from surehand.integrations.mcp.taps import Exchange, Tap, exchange_now
@@ -31,6 +33,7 @@ __all__ = ["Callbacks", "Progress", "Session", "Settings"]
 
 logger = logging.getLogger("surehand.mcp")
 
+_MAX_WORDS: Final = 200
 _MAX_PAGES: Final = 1_000
 """How many pages a list of tools may have: one without an end must not hold up a start."""
 
@@ -82,6 +85,8 @@ class Session:
         self._client: Client | None = None
         self.problem = ""
         """Why it could not be started, as a clause; empty where it could."""
+        self.is_passing = True
+        """Whether the next start may succeed where this one did not."""
         self._said = ""
         """What it had written to its standard error by then."""
         self._calls = 0
@@ -135,8 +140,13 @@ class Session:
         """
         await self._settled.wait()
         if self.problem:
+            fault = self._tap.fault
             error = ToolServerError(
-                server=self._settings.name, problem=self.problem, remedy="Nothing was executed.", retryable=True
+                server=self._settings.name,
+                problem=self.problem,
+                remedy="Nothing was executed.",
+                retryable=self.is_passing,
+                retry_after=None if fault is None else fault.retry_after,
             )
             if self._said:  # as a note: the developer's traceback has it, and no message to a model
                 error.add_note(f"The end of its standard error:\n{self._said}")
@@ -260,7 +270,8 @@ class Session:
         return self._client
 
     def _fail(self, error: Exception) -> None:
-        self.problem = self._problem(leaf_errors(error)[0])
+        cause = leaf_errors(error)[0]
+        self.problem, self.is_passing = self._problem(cause), self._may_pass(cause)
         said = self._said = self._last_words.told()
         logger.warning(
             "the tool server %s %s%s",
@@ -276,9 +287,27 @@ class Session:
             return "was closed before it was ready"
         if isinstance(error, TimeoutError):
             return f"was not ready within {self._settings.start_timeout:g} seconds"
-        if self._tap.status is not None:
-            return f"could not be used: it answered with the HTTP status {self._tap.status}"
+        if self._tap.fault is not None:
+            return f"could not be used: it {self._tap.fault.told(self._hidden)}"
         if isinstance(error, MCPError) and not self.is_over:
-            return f"refused the session: {one_line(self._settings.launch.hidden(error.message), 200)}"
+            return self._refusal(error)
         known = next((words for kind, words in _PROBLEMS if isinstance(error, kind)), None)
         return known or ("ended before it was ready" if self.is_over else f"could not be used ({type(error).__name__})")
+
+    def _refusal(self, error: MCPError) -> str:
+        if not self.is_direct and error.code == CONNECTION_CLOSED:
+            return "broke off its answer before it was ready"
+        if not self.is_direct and error.code == PARSE_ERROR:
+            return f"could not be used: it {UNREADABLE.words}"
+        return f"refused the session: {self._hidden(error.message)}"
+
+    def _hidden(self, said: str) -> str:
+        return one_line(hide_secrets(self._settings.launch.hidden(said)), _MAX_WORDS)
+
+    def _may_pass(self, error: BaseException) -> bool:
+        if isinstance(error, TimeoutError) or self._is_stopped:
+            return True
+        if self._tap.fault is not None:
+            return self._tap.fault.is_passing
+        is_refused = isinstance(error, MCPError) and not self.is_over and error.code != CONNECTION_CLOSED
+        return not is_refused and not isinstance(error, FileNotFoundError | PermissionError)

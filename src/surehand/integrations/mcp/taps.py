@@ -23,6 +23,7 @@ from mcp.shared.message import SessionMessage
 from mcp.types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCRequest, JSONRPCResponse, RequestId
 from pydantic import ValidationError
 
+from surehand.integrations.mcp.faults import UNREADABLE, Fault, fault_of
 from surehand.shapes import is_object, items_of
 from surehand.wording import one_line
 
@@ -60,8 +61,10 @@ class Exchange:
     """Whether the server took it, as its HTTP status says."""
     is_answered: bool = False
     """Whether the server has sent an answer."""
-    status: int | None = None
-    """Of an HTTP answer that is an error; None for none."""
+    number: RequestId | None = None
+    """The id of the request; None before it is written."""
+    fault: Fault | None = None
+    """What is wrong with the HTTP answer; None for nothing."""
     result: dict[str, Any] = field(default_factory=dict[str, Any])
     """The result as it came."""
 
@@ -81,8 +84,8 @@ class Tap:
     def __init__(self, on_end: Callable[[], None], *, is_direct: bool) -> None:
         self._on_end = on_end
         self.is_direct = is_direct
-        self.status: int | None = None
-        """Of the last HTTP answer that was an error."""
+        self.fault: Fault | None = None
+        """What was wrong with the last HTTP answer to a request; None for nothing."""
         self._open: WeakValueDictionary[RequestId, Exchange] = WeakValueDictionary()
         self._broken = 0
 
@@ -224,13 +227,24 @@ class _Reading(_Stream):
 
 class _Writing(_Stream):
     async def send(self, item: SessionMessage) -> None:
-        exchange, message = exchange_now.get(), item.message
-        if exchange is None or not isinstance(message, JSONRPCRequest):
-            await self._inner.send(item)
+        message, exchange = item.message, exchange_now.get()
+        if not isinstance(message, JSONRPCRequest):
+            await self._sent_as(None, item)
             return
-        self._tap.asked(message, exchange)
-        await self._inner.send(item)  # raises where nobody takes it any more
+        if exchange is not None:
+            self._tap.asked(message, exchange)
+        exchange = exchange or Exchange()
+        exchange.number = message.id
+        await self._sent_as(exchange, item)  # raises where nobody takes it any more
         exchange.is_out = exchange.is_out or self._tap.is_direct
+
+    async def _sent_as(self, exchange: Exchange | None, item: SessionMessage) -> None:
+        """Send what is a part of an exchange: the context goes with it to where it is written."""
+        token = exchange_now.set(exchange)
+        try:
+            await self._inner.send(item)
+        finally:
+            exchange_now.reset(token)
 
 
 class HearingClient(httpx2.AsyncClient):
@@ -244,20 +258,36 @@ class HearingClient(httpx2.AsyncClient):
         A call whose connection is lost gets an answer made up here: the exception would end the whole session, and
         with it the calls beside it.
         """
-        exchange = exchange_now.get() or Exchange()
+        exchange = exchange_now.get()
+        if exchange is None:  # nobody waits for an answer to it
+            return await super().send(request, **options)
         was_out, exchange.is_out = exchange.is_out, True
         try:
             response = await super().send(request, **options)
+            if request.method != "POST" or await self._is_usable(exchange, request, response):
+                return response
         except httpx2.TransportError as error:
             exchange.is_out, exchange.is_lost = was_out or not isinstance(error, _UNSENT), True
             if not exchange.is_call:
                 raise
-            return httpx2.Response(_BAD_GATEWAY, request=request)
+        return httpx2.Response(_BAD_GATEWAY, request=request)
+
+    async def _is_usable(self, exchange: Exchange, request: httpx2.Request, response: httpx2.Response) -> bool:
+        """Whether the SDK can make something of the answer to a request; what is wrong with it is noted."""
         exchange.is_taken = response.is_success
+        self.tap.fault = None
+        fault = await fault_of(response)
         if response.is_error:
-            self.tap.status = exchange.status = response.status_code
             exchange.is_refused = await _is_about_session(request, response)
-        return response
+        elif fault is None and await _is_for_another(exchange, response):
+            fault = UNREADABLE
+        self.tap.fault = exchange.fault = fault
+        return fault is not UNREADABLE
+
+
+async def _is_for_another(exchange: Exchange, response: httpx2.Response) -> bool:
+    """Whether an answer that is one piece does not hold the number of its request: nobody shall wait for another."""
+    return "json" in response.headers["content-type"] and str(exchange.number).encode() not in await response.aread()
 
 
 async def _is_about_session(request: httpx2.Request, response: httpx2.Response) -> bool:

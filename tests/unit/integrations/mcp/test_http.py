@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.mcp.fault_http import FaultyHttp, faulty_http
+from support.mcp.fault_http import FaultyHttp, Reply, faulty_http
 from support.mcp.runs import answer_of, call
 from surehand import AIMessage, FailureKind, ToolMessage, ToolNode
 from surehand.errors import ToolServerError
@@ -79,22 +79,142 @@ def test_a_server_that_is_gone_is_said_to_be() -> None:
     server.close()
 
 
-@pytest.mark.parametrize(
-    "sent",
-    [
-        ("text/html", "<p>Log in"),
-        ("application/json", "{"),
-        ("application/json", ""),
-        ("text/event-stream", "data: {\n\n"),
-    ],
+PAGE = "<html><title>Sign in</title>secret=hunter2hunter2</html>"
+RIGHT = '{"jsonrpc": "2.0", "id": %s, "result": {"content": [{"type": "text", "text": "%s"}]}}'
+ERROR = (
+    '{"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "unsupported version, key hunter2hunter2"}}'
 )
-def test_a_call_that_was_taken_and_answered_with_rubbish_is_in_doubt(faults: FaultyHttp, sent: tuple[str, str]) -> None:
-    faults.call_answer = sent
-    with McpServer.http(faults.url) as server:
-        answer = answer_of(ToolNode(server), "echo", text="hi")
-    assert faults.calls == ["echo"]
+TAKEN = [
+    (Reply(body=PAGE), "answered with text/html, and not as servers of tools do"),
+    (Reply(kind="", body="hello"), "answered with something, and not as servers of tools do"),
+    (Reply(202), "took the request, and will not answer it (HTTP status 202)"),
+    (Reply(204), "took the request, and will not answer it (HTTP status 204)"),
+    (Reply(kind="application/json", body="{"), "sent what cannot be read as an answer"),
+    (Reply(kind="application/json"), "sent what cannot be read as an answer"),
+    (Reply(kind="application/json", body='{"error": "hunter2hunter2 ID"}'), "sent what cannot be read as an answer"),
+    (Reply(kind="application/json", body=f"[{RIGHT % ('ID', '')}]"), "sent what cannot be read as an answer"),
+    (Reply(kind="application/json", body=RIGHT % (999, "")), "sent what cannot be read as an answer"),
+    (Reply(kind="text/event-stream", body="data: {\n\n"), "sent what cannot be read as an answer"),
+    (Reply(kind="text/event-stream", body="data: {"), "was lost before it answered"),
+    (Reply(kind="text/event-stream"), "was lost before it answered"),
+    (Reply(400, body=PAGE), "answered with the HTTP status 400 (Bad Request)"),
+    (Reply(400, "application/json", ERROR), "the HTTP status 400 (Bad Request): unsupported version, key [redacted]"),
+    (Reply(500, body=PAGE), "answered with the HTTP status 500 (Internal Server Error)"),
+    (Reply(502, body=PAGE), "answered with the HTTP status 502 (Bad Gateway)"),
+    (Reply(599, body=PAGE), "answered with the HTTP status 599"),
+]
+"""Answers to a request that may have been carried out, and the words for them."""
+TURNED_AWAY = [
+    (Reply(401, body=PAGE), "answered with the HTTP status 401 (it does not accept the credentials"),
+    (Reply(403, body=PAGE), "answered with the HTTP status 403 (it does not allow this"),
+    (Reply(405, body=PAGE), "answered with the HTTP status 405 (Method Not Allowed)"),
+    (Reply(413, body=PAGE), "answered with the HTTP status 413 (the request is larger than it takes)"),
+    (Reply(429, body=PAGE), "answered with the HTTP status 429 (it is asked too often)"),
+    (
+        Reply(302, headers={"location": "https://sign.example/hunter2hunter2?a=b"}),
+        "sends its clients on to sign.example",
+    ),
+    (Reply(301, headers={"location": "/hunter2hunter2"}), "sends its clients on to another address, which is not"),
+    (Reply(307, headers={"location": "https://[/hunter2hunter2"}), "sends its clients on to another address"),
+]
+"""Answers to a request that nothing was run for."""
+HEADERS = {"Authorization": "Bearer hunter2hunter2"}
+
+
+@pytest.mark.parametrize(("reply", "words"), TAKEN)
+def test_a_call_whose_answer_cannot_be_used_is_in_doubt(faults: FaultyHttp, reply: Reply, words: str) -> None:
+    with McpServer.http(faults.url, headers=HEADERS, timeout=20) as server:
+        node = ToolNode(server)
+        faults.replies["tools/call"] = reply
+        answer = answer_of(node, "echo", text="hi")
+        faults.replies.clear()
+        assert answer_of(node, "echo", text="hi").text == "hi"
+    assert faults.calls == ["echo", "echo"]
+    assert words in answer.text
     assert "may have happened" in answer.text
-    assert "Nothing was executed" not in answer.text
+    for secret in ("Nothing was executed", "hunter2", "pydantic", "SSE", "<html>"):
+        assert secret not in answer.text
+
+
+@pytest.mark.parametrize(("reply", "words"), TURNED_AWAY)
+def test_a_call_that_was_turned_away_is_no_doubt(faults: FaultyHttp, reply: Reply, words: str) -> None:
+    with McpServer.http(faults.url, headers=HEADERS) as server:
+        node = ToolNode(server)
+        faults.replies["tools/call"] = reply
+        answer = answer_of(node, "echo", text="hi")
+    assert words in answer.text
+    assert "Nothing was executed." in answer.text
+    assert "hunter2" not in answer.text
+
+
+PASSING = (408, 429, 500, 502, 503, 504, 599)
+
+
+@pytest.mark.parametrize(("reply", "words"), [*TAKEN, *TURNED_AWAY])
+def test_a_start_that_is_answered_so_says_why_and_whether_the_next_may_succeed(
+    faults: FaultyHttp, reply: Reply, words: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    faults.replies["tools/list"] = reply
+    server = McpServer.http(faults.url, headers=HEADERS, start_timeout=20)
+    with pytest.raises(ToolServerError) as caught:
+        server.tools()
+    server.close()
+    assert ("broke off its answer" if words.startswith("was lost") else words) in str(caught.value)
+    assert caught.value.retryable == (reply.status in PASSING or words.startswith("was lost"))
+    logged = [record.getMessage() for record in caplog.records if record.name == "surehand.mcp"]
+    for told in (str(caught.value), *logged):
+        assert "hunter2" not in told
+        assert "<html>" not in told
+
+
+def test_what_a_server_answers_to_the_first_question_is_not_blamed_for_what_comes_later(faults: FaultyHttp) -> None:
+    faults.replies["tools/list"] = Reply(kind="application/json", body=ERROR.replace("null", "ID"))
+    with pytest.raises(ToolServerError, match="refused the session: unsupported version"):
+        McpServer.http(faults.url, headers=HEADERS).tools()
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_server_that_asks_for_a_wait_is_told_of_and_left_alone_so_long(faults: FaultyHttp, status: int) -> None:
+    with McpServer.http(faults.url) as server:
+        node = ToolNode(server)
+        faults.replies["tools/call"] = Reply(status, headers={"retry-after": "7"})
+        answer = answer_of(node, "echo", text="hi")
+    assert "asks to wait 7 seconds" in answer.text
+
+
+def test_a_busy_server_is_asked_again_where_the_tool_may_run_twice(faults: FaultyHttp) -> None:
+    with McpServer.http(faults.url, options={"echo": {"read_only": True}}) as server:
+        faults.replies["tools/call"] = Reply(503)
+        answer = answer_of(ToolNode(server), "echo", text="hi")
+    assert answer.outcome is not None
+    assert answer.outcome.attempts > 1
+
+
+def test_an_address_that_knows_no_session_however_often_is_said_to(faults: FaultyHttp) -> None:
+    with McpServer.http(faults.url) as server:
+        node = ToolNode(server)
+        faults.replies["tools/call"] = Reply(404, body=PAGE)
+        answer = answer_of(node, "echo", text="hi")
+    assert "nor did it after a new start: it answered with the HTTP status 404" in answer.text
+    assert "Nothing was executed." in answer.text
+
+
+def test_an_answer_that_is_cut_off_costs_no_other_call(faults: FaultyHttp) -> None:
+    calls = AIMessage(tool_calls=[call("slow", call_id="1", seconds=1), call("echo", call_id="2", text="hi")])
+    with McpServer.http(faults.url) as server:
+        node = ToolNode(server)
+        faults.hangs_up = "in the middle"
+        answers: list[ToolMessage] = node.invoke([calls])
+    assert answers[0].text == "done"
+    assert "was lost before it answered" in answers[1].text
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+def test_a_result_of_ten_megabytes_arrives(faults: FaultyHttp, kind: str) -> None:
+    body = RIGHT % ("ID", "x" * 10_000_000)
+    faults.replies["tools/call"] = Reply(kind=kind, body=body if "json" in kind else f"data: {body}\n\n")
+    with McpServer.http(faults.url) as server:
+        assert answer_of(ToolNode(server), "echo", text="hi").artifact == "x" * 10_000_000
 
 
 def test_errors_of_the_protocol_over_http(faults: FaultyHttp) -> None:
@@ -105,15 +225,3 @@ def test_errors_of_the_protocol_over_http(faults: FaultyHttp) -> None:
         assert refused.outcome.kind is FailureKind.INVALID_ARGUMENTS
         assert "answered with the error -32603: not today" in answer_of(node, "refuse", code=-32603).text
         assert len(answer_of(node, "huge", size=2_000_000).text) > 40_000
-
-
-@pytest.mark.parametrize("status", [401, 403, 413, 429])
-def test_a_call_that_was_turned_away_is_no_doubt(faults: FaultyHttp, status: int) -> None:
-    with McpServer.http(faults.url) as server:
-        node = ToolNode(server)
-        assert answer_of(node, "echo", text="hi").text == "hi"
-        faults.status = status
-        refused = answer_of(node, "echo", text="hi again")
-
-    assert f"answered with the HTTP status {status}" in refused.text
-    assert "Nothing was executed." in refused.text
