@@ -82,6 +82,10 @@ def raising(what: str) -> None:
         raise Refused(status_code=503)
     if what == "exit":
         raise SystemExit(3)
+    if what == "Ctrl-C":
+        raise KeyboardInterrupt
+    if what == "several":
+        raise BaseExceptionGroup("several", [ValueError("no"), GeneratorExit()])
     try:
         raise ConnectionResetError("lost")
     except ConnectionResetError as error:
@@ -93,6 +97,21 @@ def dying(how: str) -> None:
         os._exit(7)
     os.kill(os.getpid(), getattr(signal, how))
     time.sleep(5)
+
+
+def dying_beside_a_fork(*, is_apart: bool) -> None:
+    """Dies while a copy of it, which holds on to all that was open, lives on; tells who that is."""
+    told, tell = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        if is_apart:
+            os.setsid()
+        os.write(tell, b"1")
+        time.sleep(60)
+        os._exit(0)
+    os.read(told, 1)
+    send_progress(pid)
+    os._exit(7)
 
 
 def unpicklable() -> Any:

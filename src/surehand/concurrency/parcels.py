@@ -16,6 +16,7 @@ from typing import Any, cast
 from surehand.concurrency.child import MAIN_AGAIN
 from surehand.concurrency.targets import MAIN, ProcessTarget
 from surehand.errors import RemoteError, ToolDefinitionError
+from surehand.shapes import leaf_errors
 
 __all__ = ["main_module", "packed_request", "rebuilt", "unpickled", "why_left_behind"]
 
@@ -94,15 +95,24 @@ def rebuilt(chain: Sequence[Mapping[str, Any]], traceback_text: str) -> BaseExce
 
 
 def _rebuilt_link(link: Mapping[str, Any], traceback_text: str) -> BaseException:
+    classes: list[tuple[str, str]] = list(link["classes"])
     with contextlib.suppress(Exception):  # its class may not be found here
         if link["pickled"] is not None:
-            return cast("BaseException", unpickled(link["pickled"]))
+            error = cast("BaseException", unpickled(link["pickled"]))
+            if not _would_end_us(error):
+                return error
+            classes = [("builtins", type(error).__name__)]
     # A class of the same name and descent, so that whoever goes by names, as models and retry policies do, knows it.
     kind: type[RemoteError] = RemoteError
-    for module, name in reversed(link["classes"]):
-        kind = type(name, (kind,), {"__module__": module})
+    for module, name in reversed(classes):
+        kind = cast("type[RemoteError]", type(name, (kind,), {"__module__": module}))
     error = kind(link["message"], traceback_text=traceback_text)
     for name, value in link["fields"].items():
         if not hasattr(error, name):
             setattr(error, name, value)
     return error
+
+
+def _would_end_us(error: BaseException) -> bool:
+    """Whether the exception, raised here, would be meant for this program; its process was one of its own."""
+    return any(isinstance(leaf, KeyboardInterrupt | GeneratorExit) for leaf in leaf_errors(error))

@@ -22,6 +22,7 @@ import asyncio
 import contextlib
 import os
 import pickle
+import select
 import signal
 import subprocess
 import sys
@@ -30,7 +31,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
+from io import BufferedReader, RawIOBase
 from typing import Any, BinaryIO, Final, cast
+
+from typing_extensions import Buffer
 
 from surehand.concurrency.child import LENGTH, end_if_loading
 from surehand.concurrency.parcels import main_module, packed_request, rebuilt, unpickled
@@ -192,7 +196,7 @@ class _Attendant:
 
     def _serve(self) -> None:
         process = self._start()
-        stdin, stdout = cast("BinaryIO", process.stdin), cast("BinaryIO", process.stdout)
+        stdin, stdout = cast("BinaryIO", process.stdin), self._line_of(process)
         has_answered = False
         try:
             with contextlib.suppress(BrokenPipeError):  # it is dead already, which the reading will tell
@@ -206,6 +210,22 @@ class _Attendant:
                 stdin.close()
         if not has_answered and self._error is None:
             self._error = ProcessDied(tool=self._target.tool, exit_code=process.returncode)
+
+    def _line_of(self, process: subprocess.Popen[bytes]) -> BinaryIO:
+        """Where the child is heard, to its end."""
+        line = cast("BufferedReader", process.stdout)
+        if not hasattr(select, "poll"):
+            return line
+        return BufferedReader(_UntilDeath(line.detach(), partial(self._has_died, process)))
+
+    def _has_died(self, process: subprocess.Popen[bytes]) -> bool:
+        with self._lock:
+            if not self._is_reaped and hasattr(os, "waitid"):
+                # It is left to be reaped: until then, its group can be told from any other.
+                with contextlib.suppress(ChildProcessError):  # the host reaps whatever ends
+                    return os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+            self._is_reaped = process.poll() is not None
+            return self._is_reaped
 
     def _start(self) -> subprocess.Popen[bytes]:
         stdout = self._head["stdout"] = _own_stdout()
@@ -265,12 +285,13 @@ class _Attendant:
         patience = time.monotonic() + (EXIT_SECONDS if is_leaving else 0.0)
         pause, longest = _POLL_SECONDS
         while True:
+            self._has_died(process)
             with self._lock:
+                if time.monotonic() >= patience and not self._is_reaped:
+                    _kill(process)
                 if process.poll() is not None:
                     self._is_reaped = True
                     return
-                if time.monotonic() >= patience:
-                    _kill(process)
             time.sleep(pause)
             pause = min(2 * pause, longest)
 
@@ -301,6 +322,34 @@ class _Attendant:
         except RuntimeError:  # the loop was closed meanwhile
             return False
         return True
+
+
+class _UntilDeath(RawIOBase):
+    """What a process writes to a pipe, as long as it lives: a copy that it has made of itself may hold the pipe open.
+
+    Args:
+        pipe: The end to read from.
+        has_died: Whether the process has; what it wrote before is in the pipe then.
+    """
+
+    def __init__(self, pipe: RawIOBase, has_died: Callable[[], bool]) -> None:
+        self._pipe = pipe
+        self._has_died = has_died
+        self._poll = select.poll()
+        self._poll.register(pipe.fileno(), select.POLLIN)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Buffer, /) -> int | None:
+        while not self._poll.poll(_LOOK_SECONDS * 1_000):
+            if self._has_died() and not self._poll.poll(0):
+                return 0
+        return self._pipe.readinto(buffer)
+
+    def close(self) -> None:
+        self._pipe.close()
+        super().close()
 
 
 def _wake(ended: asyncio.Future[None]) -> None:

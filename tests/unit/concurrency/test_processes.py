@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -138,6 +139,30 @@ def test_a_process_that_dies_says_of_what(how: str, words: str) -> None:
     error = raised(bodies.dying, how)
     assert isinstance(error, ProcessDied)
     assert words in str(error)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.timeout(40)
+@pytest.mark.parametrize("is_apart", [False, True])
+def test_the_death_of_a_process_is_noticed_though_a_copy_of_it_lives_on(*, is_apart: bool) -> None:
+    told: list[Any] = []
+    target = process_target(bodies.dying_beside_a_fork)
+    with pytest.raises(ProcessDied, match="exit code 7"):
+        asyncio.run(run_in_process(target, kwargs={"is_apart": is_apart}, on_message=told.append))
+    ((_, copy),) = told
+    if is_apart:  # it has left the group
+        assert is_alive(copy)
+        os.kill(copy, signal.SIGKILL)
+    assert soon(lambda: not is_alive(copy), within=5)
+
+
+@pytest.mark.parametrize(
+    ("what", "name"), [("Ctrl-C", "KeyboardInterrupt"), ("several", "BaseExceptionGroup")], ids=["alone", "in a group"]
+)
+def test_what_ends_the_program_of_a_process_does_not_end_that_of_its_parent(what: str, name: str) -> None:
+    error = raised(bodies.raising, what)
+    assert isinstance(error, RemoteError)
+    assert type(error).__name__ == name
 
 
 def test_a_result_that_cannot_be_pickled_is_named() -> None:
