@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-import re
-from difflib import get_close_matches
 from typing import Final
 
 from pydantic import ValidationError
 
 from surehand.calls.call import Call
+from surehand.calls.failures.meant import complained_of, what_was_meant
 from surehand.errors import ProcessDied
 from surehand.policy import RetryPolicy, is_ambiguous, retry_after_of
 
@@ -18,12 +17,8 @@ __all__ = ["BROKEN_OFF", "IN_DOUBT", "advice_on"]
 
 IN_DOUBT: Final = "The request may have been sent before that, so it may have happened: find out before you call again."
 BROKEN_OFF: Final = "It may have happened in part: find out before you call again."
-_NEAR: Final = 0.7
-"""How alike two texts must be for one to have been meant by the other."""
 _MAX_READ: Final = 4_000
 """The most characters of an exception in which a value is looked for."""
-_BETWEEN: Final = re.compile(r"""["'`,;:()\[\]{}\n]| or | and """)
-_WORD: Final = re.compile(r"\w[\w.+-]*\w")
 _UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
 
@@ -44,13 +39,18 @@ def advice_on(call: Call, error: BaseException, *, is_authors: bool = False) -> 
 def _correction(call: Call, error: BaseException) -> str:
     """That other arguments may help, where the exception is of the kind that complains of a value.
 
-    Weak models read an exception as the last word; with this sentence they call again.
+    Weak models read an exception as the last word, or change the argument that was right; with these sentences they
+    call again.
     """
     if not call.values or not isinstance(error, ValueError | LookupError) or _is_about_data(error):
         return ""
-    near = _near_value(call, error)
-    meant = f"Did you mean {near!r}? " if near else ""
-    return f"{meant}Call {call.name} again, with the arguments corrected as the error says."
+    text = _told(call, error)
+    texts = frozenset(value for value in call.values.values() if isinstance(value, str))
+    wrong = complained_of(call.values, text)
+    of_these = [call.values[name] for name in wrong] or list(call.values.values())
+    meant = (what_was_meant(value, text, sent=texts) for value in of_these if isinstance(value, str))
+    near = next((f"Did you mean {found!r}? " for found in meant if found), "")
+    return f"{near}Call {call.name} again, with {' or '.join(wrong) or 'the arguments'} corrected as the error says."
 
 
 def _is_about_data(error: BaseException) -> bool:
@@ -58,27 +58,12 @@ def _is_about_data(error: BaseException) -> bool:
     return isinstance(error, UnicodeError | json.JSONDecodeError | ValidationError)
 
 
-def _near_value(call: Call, error: BaseException) -> str | None:
-    """What the exception names and the model may have meant by a text that it sent; None where nothing is near."""
+def _told(call: Call, error: BaseException) -> str:
+    """What the exception says, as far as it is read and without secrets; empty where it says nothing."""
     try:
-        named = call.turn.redactor(call).text(str(error)[:_MAX_READ])
+        return call.turn.redactor(call).text(str(error)[:_MAX_READ])
     except Exception:  # noqa: BLE001 - the exception's own code
-        return None
-    sent = {value for value in call.values.values() if isinstance(value, str)}
-    for value in sent:
-        known = [name for name in _names_in(named) if name not in sent]
-        if near := get_close_matches(value, known, n=1, cutoff=_NEAR):
-            return near[0]
-        alike = [name for name in known if name.casefold() == value.casefold()]
-        if alike:
-            return alike[0]
-    return None
-
-
-def _names_in(text: str) -> list[str]:
-    """What a text lists or quotes, and its words."""
-    listed = [name.strip(" .") for name in _BETWEEN.split(text)]
-    return [*listed, *_WORD.findall(text)]
+        return ""
 
 
 def _doubt(error: BaseException) -> str:
