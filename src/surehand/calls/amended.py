@@ -71,7 +71,7 @@ def broken(call: Call, error: BaseException, *, has_run: bool, is_in_doubt: bool
         ended = governed(fallen, classify(fallen, error))
     else:
         ended = internal(fallen, _what_became_of(call, has_run=has_run, is_in_doubt=is_in_doubt), error)
-    return answer(render(with_attempts_of(call if has_run else None, ended)))
+    return answer(render(with_attempts_of(call.outcome if has_run else None, ended)))
 
 
 def _what_became_of(call: Call, *, has_run: bool, is_in_doubt: bool) -> str:
@@ -88,11 +88,9 @@ def shared(call: Call, other: Call) -> Call:
     return answer(render(_open(call, outcome=outcome, raises=other.raises)))
 
 
-def with_attempts_of(ran: Call | None, ended: Call) -> Call:
+def with_attempts_of(ran: Outcome | None, ended: Call) -> Call:
     """The call with what is known of the attempts that were made for it; None where there were none."""
-    if ran is None or ended.outcome is None:
-        return ended
-    return ended._replace(outcome=_with_times_of(ran.outcome, ended.outcome))
+    return ended if ended.outcome is None else ended._replace(outcome=_with_times_of(ran, ended.outcome))
 
 
 def _open(call: Call, **changes: Any) -> Call:

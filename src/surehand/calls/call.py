@@ -121,6 +121,8 @@ class Turn:
     """Takes the events of the calls for whoever reads the graph's stream; None where nobody reads them."""
     lose: Callable[[Call], None] | None = None
     """Takes a call whose body goes on though it was cancelled: it is answered, and nobody waits for it any longer."""
+    under_way: dict[int, Callable[[], Outcome]] = field(default_factory=dict[int, "Callable[[], Outcome]"])
+    """What is known so far of calls that got as far as being attempted, by position: the figures of an outcome."""
     lost: set[int] = field(default_factory=set[int])
     """The positions of calls that were answered though their bodies went on; what they come to goes nowhere."""
     had: Callable[[str], bool] | None = None

@@ -151,7 +151,7 @@ class _Chain:
         if last is not None and last.message is not None:
             text = f"{text} It was answered: {last.message.text}"
         refused = failed(call, FailureKind.SKIPPED, text)
-        return answer(render(with_attempts_of(last, refused)))
+        return answer(render(with_attempts_of(None if last is None else last.outcome, refused)))
 
 
 def _is_recorded(call: Call | None) -> bool:

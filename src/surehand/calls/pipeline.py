@@ -30,6 +30,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
+from surehand.calls.amended import with_attempts_of
 from surehand.calls.announce import announce, log_fault, log_outcome, log_pause
 from surehand.calls.answer import answer, render
 from surehand.calls.attempts import attempt
@@ -239,8 +240,10 @@ async def run_call(call: Call) -> Call:
 
 
 def ended_as(call: Call, kind: FailureKind, text: str) -> Call:
-    """A call that was taken up, and whose end was decided by something else than its body."""
-    return end(answer(render(failed(call, kind, text))))
+    """A call that was taken up, and whose end was decided by something else than its body; with its attempts so far."""
+    so_far = call.turn.under_way.get(call.position)
+    ended = with_attempts_of(None if so_far is None else so_far(), failed(call, kind, text))
+    return end(answer(render(ended)))
 
 
 async def skip(call: Call, text: str) -> Call:

@@ -373,10 +373,20 @@ class _Floor:
             named: ToolCall = {"id": call.id, "name": call.name, "args": call.raw, "type": "tool_call"}
             return call._replace(message=close_call(named, kind=FailureKind.CANCELLED, text=_NOT_BEGUN))
         if done.message is None:
-            may_have_begun = done.tool is not None or self._turn.surroundings is not None
-            text = _ASKED if done.asks is not None else _CANCELLED if may_have_begun else _NOT_BEGUN
+            text = _ASKED if done.asks is not None else _CANCELLED if self._may_have_begun(done) else _NOT_BEGUN
             done = self._ended[call.position] = ended_as(done, FailureKind.CANCELLED, text)
         return done
+
+    def _may_have_begun(self, call: Call) -> bool:
+        """Whether the call's body was started, or nobody here knows: by an earlier run, or what a middleware did."""
+        if call.tool is None and self._turn.surroundings is None:
+            return False
+        if self._turn.journal is not None:
+            return True
+        so_far = self._turn.under_way.get(call.position)
+        if so_far is None:
+            return bool(self._turn.host.middleware) or self._turn.surroundings is not None
+        return so_far().attempts > 0
 
 
 _lost: set[asyncio.Task[None]] = set()

@@ -7,7 +7,7 @@ import contextvars
 import inspect
 import sys
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Annotated, Any, TypeVar
 
 import pytest
@@ -16,7 +16,7 @@ from pydantic import AfterValidator
 from support.liveness import comes_true
 from surehand import AIMessage, Command, HumanMessage, ToolException, ToolMessage, ToolNode, check_transcript, tool
 from surehand.events import CallFinished, CallProgressed, CallRetried, CallStarted, Event, LateResult
-from surehand.policy import RetryPolicy
+from surehand.policy import RateLimit, RetryPolicy
 from surehand.spec import ToolContext
 from surehand.testing import FakeClock, faults
 
@@ -86,6 +86,99 @@ def test_cancelling_the_caller_cancels_the_tools_and_leaves_a_whole_transcript()
     assert ended == ["cleaned up"]
     assert [answer.status for answer in answers] == ["success", "error", "error"]
     assert check_transcript([HumanMessage("go"), turn, *answers]) == []
+
+
+def _cancelled(node: ToolNode, turn: AIMessage, *, when: Callable[[], bool]) -> list[ToolMessage]:
+    """The answers of a turn whose caller is cancelled."""
+
+    async def main() -> list[ToolMessage]:
+        task = asyncio.ensure_future(node.ainvoke([turn]))
+        await comes_true(when)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError) as caught:
+            await task
+        return _on(caught.value)
+
+    return asyncio.run(main())
+
+
+def test_a_cancelled_call_tells_its_attempts_and_one_that_was_not_begun_says_so() -> None:
+    begun: list[str] = []
+
+    @tool(concurrency=1)
+    async def narrow() -> str:
+        """Stay."""
+        begun.append("narrow")
+        await asyncio.Event().wait()
+        return "never"
+
+    @tool(retry=RetryPolicy(initial_interval=600, max_interval=600))
+    async def busy() -> str:
+        """Be busy."""
+        begun.append("busy")
+        raise ToolException("busy", retryable=True)
+
+    node = ToolNode([narrow, busy])
+    answers = _cancelled(node, _turn("narrow", "narrow", "busy"), when=lambda: sorted(begun) == ["busy", "narrow"])
+    assert [str(answer.outcome and answer.outcome.kind) for answer in answers] == ["cancelled"] * 3
+    assert [answer.outcome and answer.outcome.attempts for answer in answers] == [1, 0, 1]
+    assert "It may have happened in part." in answers[0].text
+    assert answers[1].text == "The call was not executed: the turn was ended before it."
+    assert answers[2].outcome is not None
+    assert answers[2].outcome.attempt_errors == ("busy",)
+    assert "It may have happened in part." in answers[2].text
+
+
+def test_a_call_that_waits_for_a_human_when_its_turn_is_cancelled_was_not_begun() -> None:
+    asked: list[str] = []
+
+    @tool(requires_approval=True)
+    async def pay() -> str:
+        """Pay."""
+        return "paid"
+
+    async def approve(name: str, arguments: Mapping[str, Any]) -> bool:
+        asked.append(name)
+        await asyncio.Event().wait()
+        return True
+
+    (answer,) = _cancelled(ToolNode([pay], approve=approve), _turn("pay"), when=lambda: asked == ["pay"])
+    assert answer.text == "The call was not executed: the turn was ended before it."
+
+
+def test_what_a_middleware_has_in_hand_when_its_turn_is_cancelled_may_have_happened() -> None:
+    inside: list[str] = []
+
+    async def elsewhere(request: Any, run: Any) -> str:
+        inside.append(request.tool_call["name"])
+        await asyncio.Event().wait()
+        return "done elsewhere"
+
+    node = ToolNode([quick], middleware=[elsewhere])
+    (answer,) = _cancelled(node, _turn("quick"), when=lambda: inside == ["quick"])
+    assert "It may have happened in part." in answer.text
+
+
+def test_a_second_run_that_waits_does_not_make_the_first_one_unsaid() -> None:
+    begun: list[int] = []
+    waits: list[bool] = []
+
+    @tool(read_only=True, rate_limit=RateLimit(1, per=600))
+    async def look() -> str:
+        """Look."""
+        begun.append(1)
+        return "seen"
+
+    async def twice(request: Any, run: Any) -> Any:
+        await run(request)
+        waits.append(True)
+        return await run(request)
+
+    (answer,) = _cancelled(ToolNode([look], middleware=[twice]), _turn("look"), when=lambda: waits == [True])
+    assert begun == [1]
+    assert answer.outcome is not None
+    assert answer.outcome.attempts == 1
+    assert "It may have happened in part." in answer.text
 
 
 def test_a_tool_that_cancels_itself_is_that_calls_failure() -> None:
@@ -436,6 +529,7 @@ def test_a_tool_that_cancels_its_own_task_is_that_calls_failure(names: tuple[str
 
     answers = ToolNode([leave, quick], listener=events.append).invoke([_turn(*names)])
     assert [answer.outcome.kind for answer in answers] == [None if name == "quick" else "cancelled" for name in names]
+    assert {answer.outcome.attempts for answer in answers} == {1}
     assert [type(event) for event in events].count(CallFinished) == len(names)
 
 

@@ -8,6 +8,7 @@ Ctrl-C, which is the user's, and a cancellation that came from outside, which is
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -88,6 +89,8 @@ class _Stay:
     """What the attempts before failed with."""
     outcome: Outcome | None = None
     """How it ended; None before, and where it is cancelled or asks."""
+    earlier: Callable[[], Outcome] | None = None
+    """What is known of the run before, where a middleware runs the call once more; None for the first."""
 
     @property
     def is_lost(self) -> bool:
@@ -100,7 +103,10 @@ class _Stay:
         Raises:
             Interrupted: It asks; then it is no longer recorded as running.
         """
-        with self.call.turn.holding(self.call.position, self._tell_breaker):
+        turn, position = self.call.turn, self.call.position
+        self.earlier = turn.under_way.get(position)
+        turn.under_way[position] = self._so_far
+        with turn.holding(position, self._tell_breaker):
             try:
                 ended = await self._until_final()
             except Interrupted as asked:
@@ -245,14 +251,7 @@ class _Stay:
 
     def _as_ended(self, ended: _Ended) -> Call:
         """The call with how it ended; what a human decided about it stands instead."""
-        started = self._now() if self.started is None else self.started
-        how: dict[str, Any] = {
-            "attempts": self.number,
-            "attempt_errors": tuple(self.errors),
-            "duration_s": self._now() - started,
-            "queued_s": started - self.queued,
-            "repairs": self.call.repairs,
-        }
+        how: dict[str, Any] = {**self._figures(), "repairs": self.call.repairs}
         if self.call.outcome is not None:
             return self.call._replace(outcome=replace(self.call.outcome, **how))
         if ended.failure is None:
@@ -262,6 +261,20 @@ class _Stay:
         if (fatal and any(isinstance(leaf, fatal) for leaf in _leaves(outcome))) or is_overtaken(outcome.error):
             return self.call._replace(outcome=outcome, raises=outcome.error, is_fatal=True)
         return governed(self.call, outcome)
+
+    def _so_far(self) -> Outcome:
+        """The figures of a call that may be cancelled at any time."""
+        return self.earlier() if self.number == 0 and self.earlier is not None else Outcome(**self._figures())
+
+    def _figures(self) -> dict[str, Any]:
+        now = self._now()
+        started = now if self.started is None else self.started
+        return {
+            "attempts": self.number,
+            "attempt_errors": tuple(self.errors),
+            "duration_s": now - started,
+            "queued_s": started - self.queued,
+        }
 
     def _delay(self, failure: Outcome) -> float | None:
         """Seconds until the next attempt; None if there is none."""
