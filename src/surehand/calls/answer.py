@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 from surehand.calls.call import Call
 from surehand.calls.results import READER_NAME, Keep, Rendered, render_value
@@ -26,6 +26,8 @@ _Show: TypeAlias = Callable[[Any], Rendered]
 @dataclass(frozen=True, slots=True)
 class ToolReturn:
     """A tool's result in two parts: what the model reads, and what the program keeps."""
+
+    __surehand_model_reads__: ClassVar[str] = "content"
 
     content: Any
     """Becomes the tool message's content, rendered like any result."""

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Final, Literal, TypeAlias
 
 from surehand.concurrency import is_cancelled_from_outside
 from surehand.errors import CheckpointError, InterruptError, InterruptExpired
@@ -83,12 +83,15 @@ def interrupted_in(error: BaseException) -> Interrupted | None:
     """The questions in an exception or in a group of them that holds nothing else; None where something else failed."""
     if isinstance(error, Interrupted):
         return error
-    if not isinstance(error, BaseExceptionGroup):
+    leaves = leaf_errors(error, limit=_MAX_LEAVES)
+    questions = [leaf for leaf in leaves if isinstance(leaf, Interrupted)]
+    if len(questions) < len(leaves):
         return None
-    parts = [interrupted_in(part) for part in cast("BaseExceptionGroup[BaseException]", error).exceptions]
-    if any(part is None for part in parts):
-        return None
-    return Interrupted(question for part in parts if part is not None for question in part.interrupts)
+    return Interrupted(question for leaf in questions for question in leaf.interrupts)
+
+
+_MAX_LEAVES: Final = 1_000_000
+"""More questions than anybody asks at once: none of them may be lost."""
 
 
 def gets_through(error: BaseException) -> bool:

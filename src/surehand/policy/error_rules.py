@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias, cast
 
+from surehand.callables import is_async_callable
 from surehand.errors import OptionError
 from surehand.policy.checks import are_exceptions, is_function
 from surehand.policy.unset import UNSET, Unset
@@ -77,6 +78,7 @@ def check_error_rule(rule: object) -> ErrorRule:
     """
     if isinstance(rule, Mapping):
         return _checked_mapping(cast("Mapping[object, object]", rule))
+    _refuse_async("handle_tool_errors", rule)
     if _is_class_rule(rule) or are_exceptions(rule):
         return cast("OneRule", rule)
     raise OptionError(
@@ -84,6 +86,13 @@ def check_error_rule(rule: object) -> ErrorRule:
         value=rule,
         expected="True, False, a Tell, a text, exception types, a function of the exception or a mapping of these",
     )
+
+
+def _refuse_async(option: str, rule: object) -> None:
+    """Nobody awaits what a rule says: its coroutine would be told to the model in place of words."""
+    if is_function(rule) and is_async_callable(rule):
+        expected = "a function of the exception that returns the words"
+        raise OptionError(option=option, value=rule, expected=expected, remedy="Write it without async.")
 
 
 def _is_class_rule(rule: object) -> bool:
@@ -110,6 +119,7 @@ def _checked_mapping(rules: Mapping[object, object]) -> Mapping[type[Exception],
                 expected="the classes of the exceptions themselves",
                 remedy="Groups are taken apart: each exception in one meets the rule of its own class.",
             )
+        _refuse_async(f"handle_tool_errors[{kind.__name__}]", rule)
         if not _is_class_rule(rule):
             raise OptionError(
                 option=f"handle_tool_errors[{kind.__name__}]",

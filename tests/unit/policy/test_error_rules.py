@@ -93,3 +93,13 @@ def test_the_override_speaks_before_the_tool_and_the_tool_before_the_node(
 
 def test_nobody_said_anything_is_no_rule() -> None:
     assert ErrorRules(override=UNSET, own=UNSET, node=UNSET).rules_for(ValueError()) == ()
+
+
+async def _later(_: Exception) -> str:
+    return "x"
+
+
+@pytest.mark.parametrize("rule", [_later, {ValueError: _later}])
+def test_an_asynchronous_function_is_refused_because_nobody_awaits_it(rule: Any) -> None:
+    with pytest.raises(OptionError, match="Write it without async"):
+        check_error_rule(rule)

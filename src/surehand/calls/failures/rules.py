@@ -6,6 +6,7 @@ that may not. Where one of them is to be raised, the group is, as the tool raise
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -124,16 +125,21 @@ def _asked(rule: Any, cause: BaseException, call: Call, outcome: Outcome) -> str
         answer = rule(cause)
         if isinstance(answer, Tell):
             return _told_so_much(answer, cause, call, outcome)
-        text = shorten(answer, DEFAULT_MAX_OUTPUT, advice="") if isinstance(answer, str) else _as_text(answer)
+        text = _as_text(answer).strip()
     except BaseException as failure:  # the host's own handler: its failure must not lose the call's answer
         if is_signal(failure):
             raise
         log_fault(f"handle_tool_errors={name_of(rule)} failed; the model is told the default text", failure)
         return None
-    return text if text.strip() else None
+    return text or None
 
 
 def _as_text(answer: Any) -> str:
     """What a handler returned, as a tool's result would be written; blank where it returned nothing."""
+    if isinstance(answer, str):
+        return shorten(str.__str__(answer), DEFAULT_MAX_OUTPUT, advice="")
+    if inspect.iscoroutine(answer):
+        answer.close()
+        raise TypeError("it returned a coroutine, which nobody awaits")
     content = "" if answer is None else render_value(answer, max_output=DEFAULT_MAX_OUTPUT).content
     return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)

@@ -9,6 +9,7 @@ import base64
 import datetime as dt
 import math
 import re
+from collections import UserString
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import fields as dataclass_fields
 from dataclasses import is_dataclass
@@ -24,10 +25,11 @@ from uuid import UUID
 from surehand.calls.redaction import REDACTED, is_secret_name
 from surehand.calls.results.arrays import read_array
 from surehand.calls.results.reader import NOT_MINE, Form, Path, Reader, type_name
+from surehand.calls.results.rows import read_http_response, read_record, read_row
 from surehand.calls.results.strict_json import MAX_VALUES, encode
 from surehand.messages import Message, message_to_dict
 
-__all__ = ["FORMS", "MAX_ITEMS"]
+__all__ = ["FORMS", "MAX_ITEMS", "MODEL_READS"]
 
 MAX_ITEMS: Final = 10_000
 """The most items that are taken from an iterator, which may be endless."""
@@ -99,6 +101,7 @@ _WRITTEN_AS_TEXT: Final = (
     PurePath,
     Fraction,
     complex,
+    UserString,
     IPv4Address,
     IPv6Address,
     IPv4Network,
@@ -152,17 +155,41 @@ def _own_export(reader: Reader, value: Any, path: Path) -> Any:
     kind = type(value)
     if isinstance(value, type):
         return NOT_MINE
+    if (root := _root_of(kind)) is not None:
+        return _value_of_root(reader, value, root, path)
+    failed = ""
     for name, options in _EXPORTS:
         data = _asked(getattr(kind, name, None), value, options)
         if isinstance(data, Mapping):
             return reader.mapping(_with_own_values(reader, value, data).items(), path)
         if isinstance(data, list) and data is not value:
             return reader.plain(data, path)
+        failed = name if data is _FAILED else failed
     if not hasattr(kind, "model_dump") and hasattr(kind, "__get_validators__"):
         data = _asked(getattr(kind, "dict", None), value, {})
         if isinstance(data, Mapping):
             return reader.mapping(_with_own_values(reader, value, data).items(), path)
+    if failed:
+        reader.note(path, f"its {failed}() failed, what it holds is shown without it")
     return NOT_MINE
+
+
+def _root_of(kind: type) -> str | None:
+    """The one field of a pydantic model that stands for a value without a name; v1's is called like no attribute."""
+    if getattr(kind, "__pydantic_root_model__", False) is True:
+        return "root"
+    return "__root__" if getattr(kind, "__custom_root_type__", False) is True else None
+
+
+def _value_of_root(reader: Reader, value: Any, root: str, path: Path) -> Any:
+    own = getattr(value, root)
+    data = _asked(getattr(type(value), "model_dump", None), value, {"mode": "json"})
+    is_dumped = data is not NOT_MINE and data is not _FAILED
+    return reader.plain(data if is_dumped and not _is_for_renderers(reader, own) else own, path)
+
+
+_FAILED: Final = object()
+"""What stands for the answer of a method that raised."""
 
 
 _EXPORTS: Final[tuple[tuple[str, Mapping[str, Any]], ...]] = (
@@ -218,7 +245,7 @@ def _asked(method: Any, value: Any, options: Mapping[str, Any]) -> Any:
     except KeyboardInterrupt:
         raise
     except BaseException:  # noqa: BLE001 - the value's own code; its fields are read one by one instead
-        return NOT_MINE
+        return _FAILED
 
 
 def _named_fields(reader: Reader, value: Any, path: Path) -> Any:
@@ -252,7 +279,21 @@ def _attributes(reader: Reader, value: Any, names: Iterable[str], path: Path) ->
 
 
 def _message(reader: Reader, value: Any, path: Path) -> Any:
-    return reader.plain(message_to_dict(value), path) if isinstance(value, Message) else NOT_MINE
+    """What a model may read of a message, which is not the artifact."""
+    if not isinstance(value, Message):
+        return NOT_MINE
+    data = {name: part for name, part in message_to_dict(value).items() if name != "artifact"}
+    return reader.mapping(data.items(), path)
+
+
+def _for_the_model(reader: Reader, value: Any, path: Path) -> Any:
+    """A result in two parts inside of another one: the part that the model reads."""
+    part = getattr(type(value), MODEL_READS, None)
+    return reader.plain(getattr(value, part), path) if isinstance(part, str) else NOT_MINE
+
+
+MODEL_READS: Final = "__surehand_model_reads__"
+"""The attribute of a class that names the one attribute of its instances which is meant for a model."""
 
 
 def _exception(reader: Reader, value: Any, path: Path) -> Any:
@@ -338,7 +379,11 @@ FORMS: Final[tuple[Form, ...]] = (
     _binary,
     read_array,
     _mapping,
+    _for_the_model,
+    read_http_response,
     _own_export,
+    read_record,
+    read_row,
     _named_fields,
     _message,
     _exception,

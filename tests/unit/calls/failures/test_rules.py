@@ -234,3 +234,48 @@ def test_an_agent_takes_rules_by_class_too() -> None:
     model = ScriptedModel([turn, AIMessage("done")])
     create_agent(model, [query], handle_tool_errors={DatabaseDown: "resting"}).invoke("go")
     assert model.requests[1].messages[-1].text == "resting"
+
+
+class Stubborn(str):
+    """A text of the host's that does not want to be looked at."""
+
+    __slots__ = ()
+
+    def strip(self, *_: object) -> str:
+        raise ValueError
+
+    def __str__(self) -> str:
+        raise ValueError
+
+
+async def _later(error: Exception) -> str:
+    return str(error)
+
+
+def _in_a_while(error: Exception) -> Any:
+    return _later(error)
+
+
+def _stubbornly(_: Exception) -> str:
+    return Stubborn("words")
+
+
+@pytest.mark.parametrize(("answer", "text"), [(_stubbornly, "words"), (_in_a_while, "busy")])
+def test_whatever_a_handler_returns_the_model_is_told_something(answer: Callable[[Exception], Any], text: str) -> None:
+    assert _told(answer) == text
+
+
+def test_a_group_of_any_depth_is_told_by_its_causes() -> None:
+    @tool
+    def deep() -> None:
+        """Fail far inside."""
+        error: Any = ValueError("the cause")
+        for _ in range(900):
+            error = ExceptionGroup("g", [error])
+        raise error
+
+    (message,) = ToolNode([deep]).invoke([AIMessage(tool_calls=[{"id": "c", "name": "deep", "args": {}}])])
+
+    assert message.outcome is not None
+    assert message.outcome.kind is FailureKind.EXCEPTION
+    assert message.text.startswith("ValueError: the cause")

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
+import email
+import io
 import itertools
 import json
 import math
+import sqlite3
 import sys
 import time
-from collections import OrderedDict, UserDict, deque, namedtuple
-from collections.abc import Callable, Iterator
+from collections import OrderedDict, UserDict, UserString, deque, namedtuple
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum, IntEnum
@@ -23,20 +27,24 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from unittest.mock import MagicMock
 from uuid import UUID
+from xml.etree import ElementTree as ET
 
 import attrs
+import httpx
 import numpy as np
 import pandas as pd
 import polars as pl
 import pydantic.v1
 import pytest
+import requests
 from pydantic import BaseModel, SecretStr
 
+from surehand.calls import ToolReturn
 from surehand.calls.results.arrays import MAX_CELLS
 from surehand.calls.results.forms import MAX_BINARY, MAX_ITEMS
 from surehand.calls.results.reader import MAX_DEPTH, MAX_NOTES
 from surehand.calls.results.render import Rendered, render_value
-from surehand.messages import AIMessage, HumanMessage
+from surehand.messages import AIMessage, HumanMessage, ToolMessage
 from surehand.wording import NO_OUTPUT
 
 NOTHING = {"a": None, "d": None}
@@ -843,3 +851,125 @@ def test_a_json_block_over_the_limit_becomes_cut_text() -> None:
     rendered = render_value([{"type": "json", "json": list(range(5_000))}], max_output=600)
     assert isinstance(rendered.content, list)
     assert rendered.content[0]["type"] == "text"
+
+
+class Names(pydantic.RootModel[str]):
+    pass
+
+
+class Day(pydantic.RootModel[dt.date | None]):
+    pass
+
+
+class Numbers(pydantic.v1.BaseModel):
+    __root__: list[int]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Names("a"), "a"),
+        (Day(dt.date(2026, 1, 2)), "2026-01-02"),
+        (Day(None), "null"),
+        (pydantic.RootModel[list[int]]([1]), "[1]"),
+        (Numbers(__root__=[1, 2]), "[1, 2]"),
+        ({"a": Names("x")}, '{"a": "x"}'),
+    ],
+)
+def test_a_model_of_one_value_is_that_value(value: Any, text: str) -> None:
+    assert text_of(value) == text
+
+
+def test_a_user_string_is_its_text() -> None:
+    assert text_of(UserString("a")) == "a"
+    assert data_of({"a": UserString("b")}) == {"a": "b"}
+
+
+def rows(query: str, factory: Any = sqlite3.Row) -> list[Any]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.row_factory = factory
+        return connection.execute(query).fetchall()
+
+
+def test_a_row_of_a_database_keeps_the_names_of_its_columns() -> None:
+    assert data_of(rows("select 1 as a, 'x' as b union select 2, null")) == [{"a": 1, "b": "x"}, {"a": 2, "b": None}]
+    assert data_of(rows("select 'a' as a")[0]) == {"a": "a"}
+
+
+def test_columns_of_one_name_are_told_apart() -> None:
+    rendered = render_value(rows("select 1 as a, 2 as a")[0], max_output=None)
+
+    assert (rendered.content, len(rendered.notes)) == ('{"a": 1, "a′1": 2}', 1)
+
+
+class Record(Sequence[Any]):
+    """A row as SQLAlchemy gives it: a sequence that knows the names of its fields, and is no tuple."""
+
+    _fields = ("a", "count")
+
+    def __getitem__(self, index: Any) -> Any:
+        values: Any = (1, 2)
+        return values[index]
+
+    def __len__(self) -> int:
+        return 2
+
+
+def test_a_sequence_with_names_of_its_fields_is_an_object() -> None:
+    assert data_of(Record()) == {"a": 1, "count": 2}
+
+
+def test_what_has_keys_and_is_no_mapping_by_type_is_an_object() -> None:
+    letter = email.message_from_string("To: a\nTo: b\nSubject: c\n\nbody")
+
+    assert data_of(letter) == {"To": "a", "To′1": "b", "Subject": "c"}
+
+
+def test_parts_that_are_other_than_the_keys_are_not_taken_for_their_values() -> None:
+    element = ET.fromstring('<a x="1"><b/></a>')
+
+    assert data_of(element) == {"type": "xml.etree.ElementTree.Element"}
+
+
+def _requests_response(body: bytes, kind: str) -> Any:
+    response = requests.Response()
+    response.status_code = 200
+    response.raw = io.BytesIO(body)
+    response.headers["content-type"] = kind
+    response.encoding = requests.utils.get_encoding_from_headers(response.headers)
+    return response
+
+
+def _httpx_response(body: bytes, kind: str) -> Any:
+    return httpx.Response(200, content=body, headers={"content-type": kind})
+
+
+@pytest.mark.parametrize("make", [_requests_response, _httpx_response])
+def test_the_answer_of_a_server_is_its_status_and_its_body(make: Callable[[bytes, str], Any]) -> None:
+    assert data_of(make(b'{"a": 1}', "application/json")) == {"status": 200, "body": '{"a": 1}'}
+    assert data_of(make("ü".encode("latin-1"), "text/plain; charset=latin-1")) == {"status": 200, "body": "ü"}
+    assert data_of(make(b"\xff\xfe", "image/png")) == {"status": 200, "body": "//4="}
+
+
+def test_an_artifact_inside_of_a_result_is_not_shown() -> None:
+    inner = [ToolReturn("a", artifact="kept"), ToolMessage("b", tool_call_id="1", artifact="kept")]
+
+    assert "kept" not in text_of(inner)
+    assert data_of(inner)[0] == "a"
+
+
+class Broken(BaseModel):
+    a: int = 1
+
+    @pydantic.model_serializer
+    def dumped(self) -> dict[str, int]:
+        raise ValueError
+
+
+def test_that_a_dump_failed_is_noted() -> None:
+    rendered = render_value(Broken(), max_output=None)
+
+    assert (rendered.content, rendered.notes) == (
+        '{"a": 1}',
+        ("$: its model_dump() failed, what it holds is shown without it",),
+    )
