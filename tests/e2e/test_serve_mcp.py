@@ -190,6 +190,24 @@ def test_results_are_data_where_the_tool_says_so(url: str, mode: str) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_data_that_is_larger_than_a_client_takes_costs_the_data_and_not_the_answer(url: str, mode: str) -> None:
+    async def main() -> tuple[CallToolResult, CallToolResult]:
+        async with Client(url, mode=mode) as over_http, piped(mode) as over_pipes:
+            return (
+                await over_http.call_tool("book", {"pages": 3_000}),
+                await over_pipes.call_tool("book", {"pages": 3_000}),
+            )
+
+    http, pipes = asyncio.run(main())
+    assert pipes.structured_content == {"text": "x" * 3_000_000}
+    if mode == "legacy":
+        assert (http.is_error, http.structured_content) == (True, None)
+        assert "too large to be given as data" in text_of(http)
+    else:
+        assert http.structured_content == pipes.structured_content
+
+
 def test_a_long_result_is_cut(url: str) -> None:
     async def main() -> CallToolResult:
         async with Client(url) as connected:

@@ -1,6 +1,7 @@
 """An MCP server over stdio that does what servers do when they go wrong. Run as a program:
 
     python fault_server.py [--log FILE] [--pages N] [--hostile] [--garbage] [--noise] [--stubborn]
+                           [--instructions TEXT]
                            [--die-at-start | --hang-at-start | --die-if FILE]
 
 It speaks the handshake of 2025-06-18 and knows no newer one. Each line that it reads goes to the log, after a line with
@@ -49,7 +50,7 @@ class Server:
         for line in sys.stdin:
             self.log(line.strip())
             message = json.loads(line)
-            if "id" not in message:
+            if "id" not in message or "method" not in message:  # a notification, or an answer to us
                 continue
             if message.get("method") == "tools/call":
                 threading.Thread(target=self.answer, args=(message,), daemon=True).start()
@@ -79,7 +80,8 @@ class Server:
             case "initialize":
                 capabilities = {"tools": {"listChanged": True}}
                 info = {"name": "faults", "version": "1"}
-                return {"protocolVersion": "2025-06-18", "capabilities": capabilities, "serverInfo": info}
+                said = {} if self.options.instructions is None else {"instructions": self.options.instructions}
+                return {"protocolVersion": "2025-06-18", "capabilities": capabilities, "serverInfo": info, **said}
             case "tools/list":
                 return self.page(int(params.get("cursor") or 0))
             case "tools/call":
@@ -131,6 +133,7 @@ def main() -> None:
     parser.add_argument("--die-if", type=Path)
     parser.add_argument("--hang-at-start", action="store_true")
     parser.add_argument("--stubborn", action="store_true")
+    parser.add_argument("--instructions")
     options = parser.parse_args()
     if options.noise:
         sys.stderr.write("starting\nusing the key sk-ant-REDACTED in sense.\n" * 2_000)

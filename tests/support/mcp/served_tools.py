@@ -106,6 +106,12 @@ def long() -> str:
 
 
 @tool
+def book(pages: int) -> dict[str, str]:
+    "A book with a thousand characters on each page."
+    return {"text": "x" * pages * 1_000}
+
+
+@tool
 def pid() -> int:
     "The process of the server."
     return os.getpid()

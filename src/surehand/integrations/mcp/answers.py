@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Mapping
 from typing import Any, Final
@@ -19,13 +20,9 @@ logger = logging.getLogger("surehand.mcp")
 
 _KINDS: Final = {"image": "image/png", "audio": "audio/wav", "input_image": "image/png", "input_audio": "audio/wav"}
 """Block types that hold bytes, and the type of bytes that do not say theirs."""
-_OTHER_FORM: Final = (
-    "The call was carried out, so do not repeat it. Its result is not of the form that the tool declares, "
-    "and is given as text:"
-)
 
 
-def answered(message: ToolMessage, value: Any, output: Output | None) -> CallToolResult:
+def answered(message: ToolMessage, value: Any, output: Output | None, *, max_data: int | None = None) -> CallToolResult:
     """The result that a client is given.
 
     A client that was told an output schema refuses a result without data that fits it, and its model never learns that
@@ -35,6 +32,7 @@ def answered(message: ToolMessage, value: Any, output: Output | None) -> CallToo
         message: The answer to the call.
         value: What the tool returned.
         output: What the tool is said to return; None where nothing was said.
+        max_data: The most characters of data that the client takes; None for no limit.
     """
     content = message.content
     blocks: list[ContentBlock] = [_text(content)] if isinstance(content, str) else [_block(item) for item in content]
@@ -45,8 +43,16 @@ def answered(message: ToolMessage, value: Any, output: Output | None) -> CallToo
     data = output.data(value, message)
     if data is None:
         logger.warning("the result of the tool %s is not of the type that it is annotated with", message.name)
-        return CallToolResult(content=[_text(_OTHER_FORM), *blocks], is_error=True)
+        return _without_data(blocks, "is not of the form that the tool declares")
+    if max_data is not None and len(json.dumps(data)) > max_data:
+        logger.warning("the result of the tool %s is larger than a client takes as data", message.name)
+        return _without_data(blocks, "is too large to be given as data over this connection")
     return CallToolResult(content=blocks, structured_content=data)
+
+
+def _without_data(blocks: list[ContentBlock], why: str) -> CallToolResult:
+    words = f"The call was carried out, so do not repeat it. Its result {why}, and is given as text:"
+    return CallToolResult(content=[_text(words), *blocks], is_error=True)
 
 
 def _block(item: Any) -> ContentBlock:

@@ -32,9 +32,6 @@ _LONGEST_PAUSE: Final = 30.0
 _PATIENCE: Final = 2.0
 """How long a call waits for a server that is left alone, before it is told so."""
 _MAX_WORDS: Final = 2_000
-_NOT_RUN: Final = frozenset({METHOD_NOT_FOUND, PARSE_ERROR})
-"""Codes by which a request is turned away. That for invalid requests is none: a tool ends with it in the middle of its
-work where it asked its client for something and was refused."""
 
 
 class Connection:
@@ -62,6 +59,12 @@ class Connection:
         """The tools as last declared; None before. May be read from any thread, and is never changed."""
         self.is_stale = True
         """Whether the server may have other tools by now."""
+
+    @property
+    def instructions(self) -> str | None:
+        """What the server said about its use when the newest session began; None for nothing. From any thread."""
+        session = self._session
+        return None if session is None else session.instructions
 
     async def live(self) -> None:
         """Run until it is closed, and until what belongs to it has ended."""
@@ -195,7 +198,7 @@ class Connection:
 
     async def _told(self, error: MCPError, name: str, exchange: Exchange) -> Exception:
         """What an error of the protocol means, in words to act on."""
-        if error.code not in (INVALID_PARAMS, METHOD_NOT_FOUND):
+        if exchange.is_begun or error.code not in (INVALID_PARAMS, METHOD_NOT_FOUND):
             return self._refusal(error, exchange)
         self.is_stale = True
         if name not in {entry["name"] for entry in await self.declared()}:
@@ -213,7 +216,7 @@ class Connection:
     def _refusal(self, error: MCPError, exchange: Exchange) -> ToolServerError:
         fault = exchange.fault or self._unreadable(error, exchange)
         # Of an answer over HTTP that it cannot read, the SDK makes an error with a code of those for bad requests.
-        is_safe = error.code == METHOD_NOT_FOUND or (error.code in _NOT_RUN and not exchange.is_taken)
+        is_safe = error.code == METHOD_NOT_FOUND or (error.code == PARSE_ERROR and not exchange.is_taken)
         if fault is None:
             problem = f"answered with the error {error.code}: {self._hidden(error.message)}"
         else:
@@ -222,7 +225,7 @@ class Connection:
         return ToolServerError(
             server=self._settings.name,
             problem=problem.rstrip(". "),
-            remedy="Nothing was executed." if is_safe else "It may have happened in part.",
+            remedy="Nothing was executed." if is_safe and not exchange.is_begun else "It may have happened in part.",
             retryable=fault is not None and fault.is_passing,
             retry_after=None if fault is None else fault.retry_after,
         )

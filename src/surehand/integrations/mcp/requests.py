@@ -30,6 +30,7 @@ _APPROVAL: Final = "approval"
 _MAX_SHOWN: Final = 4_000
 _MAX_WAITING: Final = 256
 """How many reports wait for a client that does not read; more are dropped."""
+_MAX_EVENT: Final = 900_000
 _NOBODY: Final = "It needs a human's approval, and this client has no way to ask one."
 _FORM: Final[dict[str, Any]] = {
     "type": "object",
@@ -55,6 +56,15 @@ class Request:
         """What the tool returned; None for a failure."""
         self.question: InputRequiredResult | None = None
         """What the client has to ask its human before it calls again; None for nothing."""
+
+    @property
+    def max_data(self) -> int | None:
+        """The most characters of data that its answer may hold; None for no limit.
+
+        Before 2026-07-28 an answer over HTTP is an event, and clients of the official SDK take none above a megabyte.
+        """
+        is_event = self._context.request is not None and self._context.protocol_version not in MODERN_PROTOCOL_VERSIONS
+        return _MAX_EVENT if is_event else None
 
     def report(self, value: Any) -> None:
         """Tell the client how far the call is; on the loop of the request."""

@@ -104,6 +104,15 @@ class McpServer:
         """
         return cls(HttpLaunch.of(url, headers), **options)
 
+    @property
+    def instructions(self) -> str | None:
+        """What the server says about the use of its tools; None where it says nothing, or has not been started.
+
+        It goes nowhere by itself: it is a stranger's text, and to put it into a prompt is to trust him.
+        """
+        life = self._life
+        return None if life is None else life.connection.instructions
+
     def tools(self) -> list[Tool]:
         """The server's tools; see ``atools``."""
         if (known := self._known()) is not None:

@@ -191,7 +191,7 @@ class Service:
                     answers: list[ToolMessage] = await self._node.ainvoke([message])
                 finally:
                     request.end()
-            return answered(answers[0], request.value, self._output(tool))
+            return answered(answers[0], request.value, self._output(tool), max_data=request.max_data)
         except Exception as error:  # what the host's rules let out; a client is answered all the same
             logger.exception("the call %s of a client was not answered by its node", one_line(name), exc_info=error)
             return CallToolResult(content=[TextContent(text=_BROKEN)], is_error=True)

@@ -83,6 +83,8 @@ class Session:
         self._ending = asyncio.Event()
         self._starting: asyncio.Timeout | None = None
         self._client: Client | None = None
+        self.instructions: str | None = None
+        """What the server says about its use; None for nothing, and before it is ready."""
         self.problem = ""
         """Why it could not be started, as a clause; empty where it could."""
         self.is_passing = True
@@ -179,6 +181,7 @@ class Session:
                 )
             )
             self._client = client
+            self.instructions = client.instructions or None
             self._first = await self.listed()
             if self.is_over:  # it died between its last answer and now
                 raise ConnectionError
@@ -252,10 +255,15 @@ class Session:
         Raises:
             MCPError: The server refused the request, or the connection was lost; the exchange knows more.
         """
+
+        async def told(done: float, total: float | None, message: str | None) -> None:
+            exchange.is_begun = True
+            await progress(done, total, message)
+
         self._calls += 1
         token = exchange_now.set(exchange)
         try:
-            await self._connected.call_tool(name, arguments, progress_callback=progress)
+            await self._connected.call_tool(name, arguments, progress_callback=told)
         finally:
             exchange_now.reset(token)
             self._calls -= 1

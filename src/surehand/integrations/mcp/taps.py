@@ -61,6 +61,8 @@ class Exchange:
     """Whether the server took it, as its HTTP status says."""
     is_answered: bool = False
     """Whether the server has sent an answer."""
+    is_begun: bool = False
+    """Whether the server has said how far it is, or asked something while it had the request."""
     number: RequestId | None = None
     """The id of the request; None before it is written."""
     fault: Fault | None = None
@@ -102,6 +104,9 @@ class Tap:
                 return item
             item = SessionMessage(read)
         message = item.message
+        if isinstance(message, JSONRPCRequest):  # it does not say on behalf of which request of ours it asks
+            for waiting in list(self._open.values()):
+                waiting.is_begun = True
         if not isinstance(message, JSONRPCResponse | JSONRPCError) or message.id is None:
             return item
         exchange = self._open.get(coerce_request_id(message.id))

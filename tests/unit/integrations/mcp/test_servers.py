@@ -397,6 +397,82 @@ def test_errors_of_the_protocol_are_told_in_words_to_act_on(log: Log, code: int,
     assert (kind_of(answer), words in answer.text) == (kind, True)
 
 
+ASKS = '{"jsonrpc": "2.0", "id": "s1", "method": "METHOD", "params": PARAMS}\n'
+FORM = '{"message": "Your password?", "requestedSchema": {"type": "object", "properties": {}}}'
+WENT_ON = '{"jsonrpc": "2.0", "id": ID, "result": {"content": [{"type": "text", "text": "went on"}]}}'
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("sampling/createMessage", '{"messages": [], "maxTokens": 5}'),
+        ("sampling/createMessage", '{"messages": 7}'),
+        ("elicitation/create", FORM),
+        ("elicitation/create", '{"mode": "url", "message": "x", "url": "https://a.example", "elicitationId": "1"}'),
+        ("roots/list", "{}"),
+        ("no/such", "{}"),
+    ],
+)
+def test_a_server_that_asks_what_nobody_allowed_is_refused_and_nobody_waits(log: Log, method: str, params: str) -> None:
+    asked = "raw:" + ASKS.replace("METHOD", method).replace("PARAMS", params)
+    with faults(log, timeout=20) as server:
+        assert answer_of(ToolNode(server), "echo", text=asked + WENT_ON).text == "went on"
+        until(lambda: any('"s1"' in line and '"error"' in line for line in log.lines()))
+
+
+@pytest.mark.parametrize("code", [-32600, -32601, -32602])
+def test_a_call_that_ends_where_the_server_asked_in_vain_may_have_happened_in_part(log: Log, code: int) -> None:
+    error = '{"jsonrpc": "2.0", "id": ID, "error": {"code": CODE, "message": "no elicitation"}}'
+    asked = "raw:" + ASKS.replace("METHOD", "elicitation/create").replace("PARAMS", FORM)
+    with faults(log, timeout=20) as server:
+        answer = answer_of(ToolNode(server), "echo", text=asked + error.replace("CODE", str(code)))
+    assert f"answered with the error {code}: no elicitation. It may have happened in part." in answer.text
+
+
+def test_a_call_that_has_reported_progress_was_begun_whatever_its_error_says(log: Log) -> None:
+    told = '{"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": ID, "progress": 1}}\n'
+    error = '{"jsonrpc": "2.0", "id": ID, "error": {"code": -32601, "message": "gone"}}'
+    with faults(log, timeout=20) as server:
+        answer = answer_of(ToolNode(server), "echo", text="raw:" + told + error)
+    assert "It may have happened in part." in answer.text
+
+
+def test_odd_notifications_cost_nothing(log: Log) -> None:
+    odd = [
+        ("notifications/progress", '{"progressToken": 999, "progress": 1}'),
+        ("notifications/progress", '{"progressToken": ID, "progress": "a lot"}'),
+        ("notifications/cancelled", '{"requestId": ID}'),
+        ("notifications/no_such", "[]"),
+        ("notifications/message", "{}"),
+    ]
+    sent = "".join(f'{{"jsonrpc": "2.0", "method": "{method}", "params": {params}}}\n' for method, params in odd)
+    with faults(log, timeout=20) as server:
+        assert answer_of(ToolNode(server), "echo", text="raw:" + sent + WENT_ON).text == "went on"
+
+
+def test_a_tool_that_goes_in_the_middle_of_a_turn_is_said_to_be_gone(log: Log) -> None:
+    calls = [
+        call("echo", call_id="1", text="-add"),
+        call("slow", call_id="2", seconds=0.3),
+        call("add", call_id="3", a=1, b=2),
+    ]
+    with faults(log, options={name: {"exclusive": True} for name in ("echo", "slow", "add")}) as server:
+        node = ToolNode(server)
+        first, second, third = node.invoke([AIMessage(tool_calls=calls)])
+        assert (first.text, second.text) == ("changed", "done")
+        assert "does not have the tool 'add' any more. Nothing was executed." in third.text
+        assert kind_of(answer_of(node, "add", a=1, b=2)) is FailureKind.UNKNOWN_TOOL
+
+
+def test_what_a_server_says_about_its_use_is_there_for_those_who_want_it(log: Log) -> None:
+    server = faults(log, "--instructions", "Ask before you wipe.")
+    assert server.instructions is None
+    with server:
+        assert server.instructions == "Ask before you wipe."
+    with faults(log) as silent:
+        assert silent.instructions is None
+
+
 def test_huge_results_are_cut_like_any(log: Log) -> None:
     with faults(log, options={"huge": {"max_output": 1_000}}) as server:
         answer = answer_of(ToolNode(server), "huge", size=3_000_000)
