@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from surehand import (
+    AgentMiddleware,
     AIMessage,
     HumanMessage,
     Limits,
     Message,
     ModelError,
+    ModelRequest,
     NoProgress,
     ResultCache,
     ToolMessage,
@@ -171,6 +173,18 @@ def test_LOOP_08_a_forced_choice_is_for_the_first_request_only(choice: str) -> N
     create_agent(model, [add], tool_choice=choice).invoke("go")
     assert model.requests[0].tool_choice is not None
     assert model.requests[1].tool_choice is None
+
+
+@pytest.mark.parametrize("choice", ["add", "required"])
+def test_LOOP_08_nor_is_it_asked_for_again_where_a_middleware_is_around_the_requests(choice: str) -> None:
+    class Narrowing(AgentMiddleware):
+        async def awrap_model_call(self, request: ModelRequest, handler: Any) -> Any:
+            return await handler(request.override(tools=[each for each in request.tools if each.spec.name == "add"]))
+
+    model = ScriptedModel([asking(ADD), asking(("add", {"a": 3, "b": 3})), "3"])
+    create_agent(model, [add, lookup], tool_choice=choice, middleware=[Narrowing()]).invoke("go")
+    assert [request.tool_names for request in model.requests] == [("add",)] * 3
+    assert [request.tool_choice is not None for request in model.requests] == [True, False, False]
 
 
 @pytest.mark.parametrize("choice", ["add", "required"])

@@ -294,24 +294,27 @@ def test_TIME_13_cancelling_a_run_reaches_its_async_tools_and_waits_for_their_cl
 
 @BOTH
 @pytest.mark.parametrize(
-    ("of_node", "of_tool", "of_override", "limit"),
+    ("of_node", "of_tool", "of_override", "of_run", "limit"),
     [
-        (None, None, None, 300),
-        (50, None, None, 50),
-        (50, 40, None, 40),
-        (50, 40, 30, 30),
-        (None, 40, 30, 30),
+        (None, None, None, None, 300),
+        (50, None, None, None, 50),
+        (50, 40, None, None, 40),
+        (50, 40, 30, None, 30),
+        (None, 40, 30, None, 30),
+        (50, 40, 30, 60, 60),
+        (None, None, None, 20, 20),
     ],
 )
 def test_TIME_15_the_most_specific_time_limit_holds(
-    whole: Any, of_node: int | None, of_tool: int | None, of_override: int | None, limit: int
+    *, whole: Any, of_node: int | None, of_tool: int | None, of_override: int | None, of_run: int | None, limit: int
 ) -> None:
     hung = faults.hang().on(whole if of_tool is None else whole.with_config(timeout=of_tool))
     node_options: dict[str, Any] = {} if of_node is None else {"timeout": of_node}
     overrides = None if of_override is None else {hung.name: {"timeout": of_override}}
+    config: Any = None if of_run is None else {"timeout": of_run}
     clock = FakeClock()
 
-    (answer,) = ToolNode([hung], clock=clock, overrides=overrides, **node_options).invoke([asking(hung.name)])
+    (answer,) = ToolNode([hung], clock=clock, overrides=overrides, **node_options).invoke([asking(hung.name)], config)
     assert f"within {limit} seconds" in answer.content
     assert clock.now() == limit
 
