@@ -16,6 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from surehand.concurrency import in_own_context, is_behind_door, is_door_closing
 from surehand.errors import NodeError, shown
+from surehand.interrupts import gets_through
 
 __all__ = ["Job", "run_together"]
 
@@ -42,7 +43,7 @@ async def run_together(jobs: Sequence[Job[T]], *, limit: int | None) -> list[T]:
         limit: How many may run at a time; None for all.
 
     Raises:
-        Exception: What the first of the jobs in their order raised, of those that failed by themselves.
+        BaseException: What the first of the jobs in their order raised, of those that failed by themselves.
     """
     if len(jobs) > 1:
         return await _Siblings(jobs, limit).run()
@@ -89,12 +90,12 @@ class _Siblings(Generic[T]):
         self._tasks: list[asyncio.Task[None]] = []
         self._running: set[int] = set()
         self._results: dict[int, T] = {}
-        self._failures: dict[int, Exception] = {}
-        self._consequences: dict[int, Exception] = {}
+        self._failures: dict[int, BaseException] = {}
+        self._consequences: dict[int, BaseException] = {}
         """Failures of jobs that had been asked to stop."""
 
     async def run(self) -> list[T]:
-        # No Exception leaves a job: the group's own rule would cancel all others, also those that cannot be stopped.
+        # No failure leaves a job: the group's own rule would cancel all others, also those that cannot be stopped.
         async with asyncio.TaskGroup() as group:
             for position in range(len(self._jobs)):
                 if self._failures:  # a loop may start its tasks at once, and one before has failed already
@@ -117,13 +118,15 @@ class _Siblings(Generic[T]):
             if task.cancelling():
                 raise
             self._fail(position, _cancelled_itself(job.node), task, error)
-        except Exception as error:  # noqa: BLE001 - the nodes are the host's code; it gets out when all have ended
+        except BaseException as error:  # the nodes are the host's code; it gets out when all have ended
+            if gets_through(error):
+                raise
             self._fail(position, error, task)
         finally:
             self._running.discard(position)
 
     def _fail(
-        self, position: int, error: Exception, own: asyncio.Task[Any], cause: BaseException | None = None
+        self, position: int, error: BaseException, own: asyncio.Task[Any], cause: BaseException | None = None
     ) -> None:
         if cause is not None:
             error.__cause__ = cause
@@ -136,7 +139,7 @@ class _Siblings(Generic[T]):
             if other != position and (self._jobs[other].is_stoppable or other not in self._running):
                 task.cancel()
 
-    def _first_failure(self) -> Exception:
+    def _first_failure(self) -> BaseException:
         first = min(self._failures)
         error = self._failures[first]
         for position, other in sorted({**self._failures, **self._consequences}.items()):

@@ -656,14 +656,21 @@ def test_a_graph_inside_writes_what_is_new_at_each_step() -> None:
     assert max(written[5:-1]) < 3_000
 
 
+class Panic(BaseException):
+    """As native code raises it."""
+
+
 @both_doors
-def test_a_sibling_of_a_node_that_failed_comes_to_its_end_and_is_kept(door: str, saver: Checkpointer) -> None:
+@pytest.mark.parametrize("kind", [ConnectionError, Panic])
+def test_a_sibling_of_a_node_that_failed_comes_to_its_end_and_is_kept(
+    door: str, saver: Checkpointer, kind: type[BaseException]
+) -> None:
     runs = Counter[str]()
 
     async def bad(state: State) -> dict[str, Any]:
         runs["bad"] += 1
         if runs["bad"] == 1:
-            raise ConnectionError("down")
+            raise kind("down")
         return {"log": ["bad"]}
 
     async def slow(state: State) -> dict[str, Any]:
@@ -672,7 +679,7 @@ def test_a_sibling_of_a_node_that_failed_comes_to_its_end_and_is_kept(door: str,
         return {"log": ["slow"]}
 
     graph = side_by_side(saver, bad=bad, slow=slow)
-    with pytest.raises(ConnectionError):
+    with pytest.raises(kind):
         through(door, graph, {"log": []})
     assert through(door, graph, None)["log"] == ["bad", "slow", "last saw 2"]
     assert runs == {"bad": 2, "slow": 1}
