@@ -16,8 +16,9 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 from surehand.calls.redaction.shapes import hide_secrets
+from surehand.integrations.mcp.hearing import HearingClient
 from surehand.integrations.mcp.launches import HttpLaunch, Launch, StdioLaunch
-from surehand.integrations.mcp.taps import HearingClient, Tap
+from surehand.integrations.mcp.taps import Tap
 from surehand.wording import one_line
 
 __all__ = ["LastWords", "linked"]

@@ -15,16 +15,14 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Final, Protocol, TypeAlias
 
-import httpx2
 from mcp import Client, MCPError
-from mcp.types import CONNECTION_CLOSED, PARSE_ERROR, Implementation, ToolListChangedNotification
+from mcp.types import Implementation, ToolListChangedNotification
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
-from surehand.calls.redaction.shapes import hide_secrets
 from surehand.errors import ToolServerError
-from surehand.integrations.mcp.faults import UNREADABLE
 from surehand.integrations.mcp.launches import Launch, StdioLaunch
 from surehand.integrations.mcp.links import LastWords, linked
+from surehand.integrations.mcp.starts import StartFailure, failure_of
 from surehand.integrations.mcp.taps import Exchange, Tap, exchange_now
 from surehand.shapes import is_object, items_of, leaf_errors
 from surehand.wording import one_line
@@ -33,15 +31,8 @@ __all__ = ["Callbacks", "Progress", "Session", "Settings"]
 
 logger = logging.getLogger("surehand.mcp")
 
-_MAX_WORDS: Final = 200
 _MAX_PAGES: Final = 1_000
 """How many pages a list of tools may have: one without an end must not hold up a start."""
-
-_PROBLEMS: Final[tuple[tuple[type[BaseException], str], ...]] = (
-    (FileNotFoundError, "could not be started: its command, or its working directory, was not found"),
-    (PermissionError, "could not be started: its command may not be run"),
-    (httpx2.TransportError, "could not be reached"),
-)
 
 Callbacks: TypeAlias = Mapping[str, Callable[..., Awaitable[Any]]]
 """What a server may ask its client for: the SDK's keyword -> the host's function."""
@@ -247,18 +238,16 @@ class Session:
         logger.warning("%s: its list of tools has no end; %s were read", one_line(self._settings.name), len(entries))
         return entries
 
-    async def call(
-        self, name: str, arguments: dict[str, Any], progress: Progress, exchange: Exchange
-    ) -> Mapping[str, Any]:
+    async def call(self, name: str, arguments: dict[str, Any], tell: Progress, exchange: Exchange) -> Mapping[str, Any]:
         """The result of a call, as it came.
 
         Raises:
             MCPError: The server refused the request, or the connection was lost; the exchange knows more.
         """
 
-        async def told(done: float, total: float | None, message: str | None) -> None:
+        async def told(progress: float, total: float | None, message: str | None) -> None:
             exchange.is_begun = True
-            await progress(done, total, message)
+            await tell(progress, total, message)
 
         self._calls += 1
         token = exchange_now.set(exchange)
@@ -278,8 +267,8 @@ class Session:
         return self._client
 
     def _fail(self, error: Exception) -> None:
-        cause = leaf_errors(error)[0]
-        self.problem, self.is_passing = self._problem(cause), self._may_pass(cause)
+        why = self._failure(leaf_errors(error)[0])
+        self.problem, self.is_passing = why.problem, why.is_passing
         said = self._said = self._last_words.told()
         logger.warning(
             "the tool server %s %s%s",
@@ -289,33 +278,11 @@ class Session:
         )
         logger.debug("%s: the start failed", one_line(self._settings.name), exc_info=error)
 
-    def _problem(self, error: BaseException) -> str:
-        """Why a start failed, as a clause without anything that is secret."""
+    def _failure(self, error: BaseException) -> StartFailure:
         if self._is_stopped:
-            return "was closed before it was ready"
+            return StartFailure("was closed before it was ready", is_passing=True)
         if isinstance(error, TimeoutError):
-            return f"was not ready within {self._settings.start_timeout:g} seconds"
-        if self._tap.fault is not None:
-            return f"could not be used: it {self._tap.fault.told(self._hidden)}"
-        if isinstance(error, MCPError) and not self.is_over:
-            return self._refusal(error)
-        known = next((words for kind, words in _PROBLEMS if isinstance(error, kind)), None)
-        return known or ("ended before it was ready" if self.is_over else f"could not be used ({type(error).__name__})")
-
-    def _refusal(self, error: MCPError) -> str:
-        if not self.is_direct and error.code == CONNECTION_CLOSED:
-            return "broke off its answer before it was ready"
-        if not self.is_direct and error.code == PARSE_ERROR:
-            return f"could not be used: it {UNREADABLE.words}"
-        return f"refused the session: {self._hidden(error.message)}"
-
-    def _hidden(self, said: str) -> str:
-        return one_line(hide_secrets(self._settings.launch.hidden(said)), _MAX_WORDS)
-
-    def _may_pass(self, error: BaseException) -> bool:
-        if isinstance(error, TimeoutError) or self._is_stopped:
-            return True
-        if self._tap.fault is not None:
-            return self._tap.fault.is_passing
-        is_refused = isinstance(error, MCPError) and not self.is_over and error.code != CONNECTION_CLOSED
-        return not is_refused and not isinstance(error, FileNotFoundError | PermissionError)
+            return StartFailure(f"was not ready within {self._settings.start_timeout:g} seconds", is_passing=True)
+        return failure_of(
+            error, self._tap.fault, hidden=self._settings.launch.hidden, is_over=self.is_over, is_direct=self.is_direct
+        )

@@ -17,30 +17,24 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
 from weakref import WeakValueDictionary
 
-import httpx2
 from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.message import SessionMessage
 from mcp.types import INTERNAL_ERROR, ErrorData, JSONRPCError, JSONRPCRequest, JSONRPCResponse, RequestId
 from pydantic import ValidationError
 
-from surehand.integrations.mcp.faults import UNREADABLE, Fault, fault_of
+from surehand.integrations.mcp.faults import Fault
 from surehand.shapes import is_object, items_of
 from surehand.wording import one_line
 
-__all__ = ["Exchange", "HearingClient", "Tap", "exchange_now"]
+__all__ = ["Exchange", "Tap", "exchange_now"]
 
 logger = logging.getLogger("surehand.mcp")
 
-_NO_SUCH_SESSION: Final = 404
-_BAD_REQUEST: Final = 400
-_BAD_GATEWAY: Final = 502
-_SESSION_HEADER: Final = "mcp-session-id"
 _MAX_DEPTH: Final = 100
 """How deep a schema may be for the SDK to see it: it refuses a list of tools for one that is too deep."""
 _HOLDERS: Final = frozenset({dict, list})
 _MAX_TOLD: Final = 3
 """How often a session's developer is told of the same fault."""
-_UNSENT: Final = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 
 _Item: TypeAlias = SessionMessage | Exception
 
@@ -250,55 +244,3 @@ class _Writing(_Stream):
             await self._inner.send(item)
         finally:
             exchange_now.reset(token)
-
-
-class HearingClient(httpx2.AsyncClient):
-    """An HTTP client that notes for each exchange whether it reached the server, and whether it was let in."""
-
-    tap: Tap
-
-    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
-        """Send the request; an exchange that it belongs to learns of its fate.
-
-        A call whose connection is lost gets an answer made up here: the exception would end the whole session, and
-        with it the calls beside it.
-        """
-        exchange = exchange_now.get()
-        if exchange is None:  # nobody waits for an answer to it
-            return await super().send(request, **options)
-        was_out, exchange.is_out = exchange.is_out, True
-        try:
-            response = await super().send(request, **options)
-            if request.method != "POST" or await self._is_usable(exchange, request, response):
-                return response
-        except httpx2.TransportError as error:
-            exchange.is_out, exchange.is_lost = was_out or not isinstance(error, _UNSENT), True
-            if not exchange.is_call:
-                raise
-        return httpx2.Response(_BAD_GATEWAY, request=request)
-
-    async def _is_usable(self, exchange: Exchange, request: httpx2.Request, response: httpx2.Response) -> bool:
-        """Whether the SDK can make something of the answer to a request; what is wrong with it is noted."""
-        exchange.is_taken = response.is_success
-        self.tap.fault = None
-        fault = await fault_of(response)
-        if response.is_error:
-            exchange.is_refused = await _is_about_session(request, response)
-        elif fault is None and await _is_for_another(exchange, response):
-            fault = UNREADABLE
-        self.tap.fault = exchange.fault = fault
-        return fault is not UNREADABLE
-
-
-async def _is_for_another(exchange: Exchange, response: httpx2.Response) -> bool:
-    """Whether an answer that is one piece does not hold the number of its request: nobody shall wait for another."""
-    return "json" in response.headers["content-type"] and str(exchange.number).encode() not in await response.aread()
-
-
-async def _is_about_session(request: httpx2.Request, response: httpx2.Response) -> bool:
-    """Whether the server has no such session (any more); some say 404 as they should, others 400."""
-    if _SESSION_HEADER not in request.headers:
-        return False
-    if response.status_code == _BAD_REQUEST:
-        return b"session" in (await response.aread()).lower()
-    return response.status_code == _NO_SUCH_SESSION
