@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
+from unicodedata import normalize
 
 from surehand.calls.edits import Edits
 from surehand.concurrency import ProcessTarget, process_target
@@ -19,6 +20,10 @@ __all__ = ["RegisteredTool", "ToolTable"]
 
 _NEAR_NAMES: Final = 3
 _LISTED_NAMES: Final = 20
+_MOST_READ: Final = 200
+"""The most characters of an unknown name that are looked at."""
+_WORD: Final = re.compile(r"[\w-]+")
+"""A part of what was called that may be the name: of ``search<|channel|>commentary``, or ``search{"q": 1}``."""
 _NOISE: Final = re.compile(r"^functions\.|\(\)$")
 
 
@@ -120,10 +125,15 @@ class ToolTable:
         return None if tool.options.destructive else tool
 
     def near(self, name: str) -> list[str]:
-        """Up to three names that look like this one, the nearest first."""
-        by_normal = {_normalised(known): known for known in self._listed}
-        close = difflib.get_close_matches(_normalised(name[:64]), by_normal, n=_NEAR_NAMES, cutoff=0.6)
-        return [by_normal[match] for match in close]
+        """Up to three names that this one holds or looks like, the nearest first."""
+        by_normal: dict[str, list[str]] = {}
+        for known in self._listed:
+            by_normal.setdefault(_normalised(known), []).append(known)
+        written = normalize("NFKC", name[:_MOST_READ])  # full-width letters, composed or not
+        held = [part for part in map(_normalised, _WORD.findall(written)) if part in by_normal]
+        close = difflib.get_close_matches(_normalised(written[:64]), by_normal, n=_NEAR_NAMES, cutoff=0.6)
+        found = dict.fromkeys(known for match in (*held, *close) for known in by_normal[match])
+        return list(found)[:_NEAR_NAMES]
 
     def listed(self) -> str:
         """The registered names, at most twenty of them, for a message."""

@@ -63,6 +63,24 @@ def test_a_prefix_that_is_part_of_a_name_is_not_noise() -> None:
     assert table.get("a.x") is not None
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "search_web<|channel|>commentary",
+        'search_web{"q": 1}',
+        "tools/search_web:0",
+        "ｓｅａｒｃｈ＿ｗｅｂ",
+        "<search_web>" + "x" * 90,
+    ],
+)
+def test_a_name_inside_of_what_was_called_is_near(name: str) -> None:
+    assert ToolTable([_spec("search_web"), _spec("send_mail")]).near(name) == ["search_web"]
+
+
+def test_of_names_that_differ_only_in_spelling_all_are_near() -> None:
+    assert ToolTable([_spec("Get_A"), _spec("get-a")]).near("GET_A") == ["Get_A", "get-a"]
+
+
 def test_near_names_are_few_and_the_nearest_first() -> None:
     table = ToolTable([_spec("get_weather"), _spec("get_water"), _spec("send_mail")])
     assert table.near("get_wether")[0] == "get_weather"

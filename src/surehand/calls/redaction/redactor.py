@@ -159,22 +159,32 @@ def _key_lines(secret: str) -> list[str]:
 
 def _spellings(secret: str) -> set[str]:
     spellings = {secret, secret.strip()}
-    if secret.isascii():
-        return spellings if secret.isalnum() else spellings | _escaped(secret)
-    composed = {normalize("NFC", secret), normalize("NFD", secret)}
-    return spellings.union(composed, *map(_escaped, composed | {secret}))
+    if not secret.isascii():
+        composed = {secret, normalize("NFC", secret), normalize("NFD", secret)}
+        return spellings.union(composed, *map(_escaped, composed), *map(_url_quoted, composed))
+    if not secret.isalnum():
+        spellings |= _url_quoted(secret)
+    return spellings if secret.isprintable() and not _ESCAPED.search(secret) else spellings | _escaped(secret)
+
+
+_ESCAPED: Final = re.compile(r"[\\'\"]")
+"""The printable characters that are not written as they are between quotes."""
 
 
 def _escaped(secret: str) -> set[str]:
-    """The secret as it stands between the quotes of Python and JSON, also of JSON inside of JSON, and in a URL."""
-    raw = secret.encode(errors="replace")
+    """The secret as it stands between the quotes of Python and JSON, also of JSON inside of JSON."""
     once = json.dumps(secret)[1:-1]
-    spellings = {repr(secret)[1:-1], ascii(secret)[1:-1], repr(raw)[2:-1], once, json.dumps(once)[1:-1]}
-    if len(secret) <= _MAX_QUOTED:
-        quoted = {quote(secret, safe="", errors="replace"), quote(secret, errors="replace")}
-        lowered = {re.sub(r"%[0-9A-F]{2}", lambda match: match[0].lower(), text) for text in quoted}
-        spellings |= quoted | lowered | {quote_plus(secret, errors="replace")}
-    return spellings
+    raw = secret.encode(errors="replace")
+    return {repr(secret)[1:-1], ascii(secret)[1:-1], repr(raw)[2:-1], once, json.dumps(once)[1:-1]}
+
+
+def _url_quoted(secret: str) -> set[str]:
+    """The secret as it stands in a URL, with capitals and without."""
+    if len(secret) > _MAX_QUOTED:
+        return set()
+    quoted = {quote(secret, safe="", errors="replace"), quote(secret, errors="replace")}
+    lowered = {re.sub(r"%[0-9A-F]{2}", lambda match: match[0].lower(), text) for text in quoted if "%" in text}
+    return quoted | lowered | {quote_plus(secret, errors="replace")}
 
 
 class _Environment:
