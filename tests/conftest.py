@@ -7,13 +7,19 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from support.postgres import PostgresServer
 
-# no deadline: a busy machine is no failure; the same examples every time where a change is judged by them
-settings.register_profile("surehand", deadline=None, derandomize="CI" in os.environ)
+# no deadline, also for making examples: a busy machine is no failure; the same examples every time where a change is
+# judged by them
+settings.register_profile(
+    "surehand",
+    deadline=None,
+    derandomize="CI" in os.environ,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("surehand")
 
 
