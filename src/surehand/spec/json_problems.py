@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
@@ -46,6 +47,7 @@ _CONSTRAINTS: Final[Mapping[str, Callable[[Any], str]]] = {
     "contentEncoding": lambda kind: f"must be encoded as {kind}",
 }
 
+_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _Place = tuple[str | int, ...]
 
 
@@ -82,7 +84,7 @@ class Words:
             case "const":
                 yield _mistyped(place, listed([limit]), got, keyword)
             case "format":
-                yield _mistyped(place, date_or_time([limit]) or f"a string of the format {limit}", got, keyword)
+                yield _misformatted(place, limit, f"{got}{_no_day(error.instance, limit)}")
             case "required":
                 yield self._missing((*place, limit))
             case "additionalProperties":
@@ -270,6 +272,16 @@ def choices_of(error: Any) -> list[Any]:
 
 def _mistyped(place: _Place, expected: str, got: str, rule: str) -> Problem:
     return Problem(place=place, text=f"expected {expected}, got {got}", rule=rule, expected=expected, received=got)
+
+
+def _misformatted(place: _Place, name: str, got: str) -> Problem:
+    return _mistyped(place, date_or_time([name]) or f"a string of the format {name}", got, "format")
+
+
+def _no_day(value: Any, name: str) -> str:
+    """That a date of the right form is in no calendar."""
+    is_written = name == "date" and isinstance(value, str) and _DAY.fullmatch(value)
+    return ", there is no such day" if is_written else ""
 
 
 def _unknown(place: _Place) -> Problem:

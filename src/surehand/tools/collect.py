@@ -43,6 +43,12 @@ def _as_tool(item: Any) -> BaseTool:
         return found
     if is_object(item):
         return _declared(item)
+    if callable(getattr(item, "tools", None)):  # a server of tools; being callable, it would pass for a function
+        raise ToolDefinitionError(
+            tool=shown(item),
+            problem="it holds tools and is none itself",
+            remedy="Pass it alone, in place of the list, or the tools that it gives: *server.tools().",
+        )
     if callable(item):
         return Tool.from_function(item)
     raise ToolDefinitionError(

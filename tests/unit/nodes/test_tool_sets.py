@@ -27,6 +27,7 @@ from surehand import (
     ToolSetRequest,
     tool,
 )
+from surehand.errors import ToolDefinitionError
 from surehand.testing import FakeClock
 
 
@@ -334,3 +335,18 @@ def test_the_function_sees_an_agents_state_of_before_the_answer() -> None:
 
     graph_of(ToolNode(tools), offers=1).invoke({"messages": "hi"})
     assert seen == [1]
+
+
+class Server:
+    """A source of tools, which a node can also be given to ask before each turn."""
+
+    def tools(self) -> list[Any]:
+        return []
+
+    def __call__(self, request: object = None) -> list[Any]:
+        return []
+
+
+def test_a_source_of_tools_among_tools_is_no_tool() -> None:
+    with pytest.raises(ToolDefinitionError, match="it holds tools and is none itself"):
+        ToolNode([Server()])

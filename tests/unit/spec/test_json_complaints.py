@@ -29,6 +29,11 @@ BY_KEYS = {
 }
 TOLD: list[tuple[Schema, Any, list[str]]] = [
     ({"type": "string", "format": "date"}, "2024", ["$.x: expected a date such as '2024-05-31', got the text '2024'"]),
+    (
+        {"type": "string", "format": "date"},
+        "2024-02-30",
+        ["$.x: expected a date such as '2024-05-31', got the text '2024-02-30', there is no such day"],
+    ),
     (BY_CONST, {"kind": "b"}, ["$.x.m: missing, expected an integer"]),
     (BY_CONST, {"kind": "a", "n": "x"}, ["$.x.n: expected an integer, got the text 'x'"]),
     (BY_CONST, {"kind": "d", "n": 1}, ["$.x.kind: expected one of 'a', 'b', got the text 'd'"]),
