@@ -254,8 +254,11 @@ def test_what_a_coercion_cured_is_not_told() -> None:
     assert complaints(tool, {"items": "[1]", "n": "x"}) == ["$.n: expected an integer, got the text 'x'"]
 
 
-def test_text_that_was_decoded_and_is_still_wrong_is_told_as_it_was_sent() -> None:
-    assert complaints(field(list[int]), {"x": '["a"]'}) == ["$.x: expected an array, got the text '[\"a\"]'"]
+def test_text_that_was_decoded_and_is_still_wrong_is_told_as_it_was_sent_with_what_is_wrong_inside() -> None:
+    assert complaints(field(list[int]), {"x": '["a"]'}) == [
+        "$.x: expected an array, got the text '[\"a\"]'",
+        "$.x[0]: expected an integer, got the text 'a'",
+    ]
 
 
 def test_keys_of_decoded_text_are_looked_at_too() -> None:
