@@ -16,6 +16,9 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 import pytest
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from support.kept import THREAD, answers_in, questions_in, turn_of
 from support.kept import kept as kept_graph
@@ -33,8 +36,10 @@ from surehand import (
     MemorySaver,
     NoProgress,
     RateLimit,
+    ResultCache,
     ResultShelf,
     RetryPolicy,
+    RunConfig,
     ToolContext,
     ToolException,
     ToolMessage,
@@ -45,6 +50,7 @@ from surehand import (
 )
 from surehand.agent import AgentState, before_model
 from surehand.concurrency import SYSTEM_CLOCK
+from surehand.integrations.otel import OpenTelemetry
 from surehand.policy import DEFAULT_OPTIONS
 from surehand.testing import FakeClock, ScriptedModel
 
@@ -830,16 +836,139 @@ OF_RATES: Final[dict[str, Callable[[], tuple[object, object]]]] = {
     "per": lambda: (starts(RateLimit(2, per=20)), starts(RateLimit(2, per=10))),
 }
 
+
+def hung(config: RunConfig | None) -> float:
+    """After how many seconds a call of a run ends that never would, on a clock that jumps."""
+    clock = FakeClock()
+
+    @tool
+    async def hang() -> str:
+        """Hang."""
+        await asyncio.Event().wait()
+        return "never"
+
+    ToolNode([hang], clock=clock).invoke([calls("hang")], config)
+    return clock.now()
+
+
+def crowd(config: RunConfig | None) -> int:
+    """How many calls of a turn of a run are there at a time."""
+    seen = Peak()
+
+    @tool
+    async def busy() -> str:
+        """Be busy."""
+        return await seen.stay()
+
+    ToolNode([busy]).invoke([calls(*["busy"] * 4)], config)
+    return seen.most
+
+
+OF_A_RUN: Final[dict[str, Callable[[], tuple[object, object]]]] = {
+    "timeout": lambda: (hung({"timeout": 7}), hung(None)),
+    "max_concurrency": lambda: (crowd({"max_concurrency": 2}), crowd(None)),
+}
+
+
+def looked_up(cache: ResultCache, *asked: str, between: Callable[[], object] = lambda: None) -> list[str]:
+    """What a tool behind a cache was really asked, of users in threads that are called after them."""
+    ran: list[str] = []
+
+    @tool(read_only=True)
+    async def look(x: int) -> str:
+        """Look."""
+        ran.append(str(x))
+        return "seen"
+
+    node = ToolNode([look], middleware=[cache])
+    for who in asked:
+        number, _, user = who.partition(" ")
+        node.invoke([calls("look", x=int(number))], {"configurable": {"thread_id": user}}, context=user)
+        between()
+    return ran
+
+
+def aged(*, ttl: float | None) -> list[str]:
+    """What is asked again when a minute has gone by."""
+    clock = FakeClock(autojump=None)
+    return looked_up(ResultCache(ttl=ttl, clock=clock), "1", "1", between=lambda: clock.advance(60))
+
+
+def by_clock(clock: FakeClock | None) -> list[str]:
+    """What is asked again when time goes by on a test's clock."""
+    own = FakeClock(autojump=None)
+    cache = ResultCache(ttl=30, clock=SYSTEM_CLOCK if clock is None else clock)
+    return looked_up(cache, "1", "1", between=lambda: (clock or own).advance(60))
+
+
+OF_A_CACHE: Final[dict[str, Callable[[], tuple[object, object]]]] = {
+    "ttl": lambda: (aged(ttl=30), aged(ttl=None)),
+    "max_entries": lambda: (
+        looked_up(ResultCache(max_entries=1), "1", "2", "1"),
+        looked_up(ResultCache(), "1", "2", "1"),
+    ),
+    "key": lambda: (
+        looked_up(ResultCache(key=lambda request: str(request.context)), "1 ann", "1 bob"),
+        looked_up(ResultCache(), "1 ann", "1 bob"),
+    ),
+    "per_thread": lambda: (
+        looked_up(ResultCache(per_thread=True), "1 ann", "1 bob"),
+        looked_up(ResultCache(), "1 ann", "1 bob"),
+    ),
+    "clock": lambda: (by_clock(FakeClock(autojump=None)), by_clock(None)),
+}
+
+
+def stays(shelf: ResultShelf) -> list[bool]:
+    """Which of three texts of ten characters can be read on."""
+    handles = [shelf.put("t", str(number) * 10) for number in range(3)]
+    kept = shelf.handles("t")
+    return [handle in kept for handle in handles]
+
+
+OF_A_SHELF: Final[dict[str, Callable[[], tuple[object, object]]]] = {
+    "max_chars": lambda: (stays(ResultShelf(max_chars=20)), stays(ResultShelf())),
+    "max_results": lambda: (stays(ResultShelf(max_results=1)), stays(ResultShelf())),
+}
+
+
+def traced(*, is_own: bool = True, **options: bool) -> list[list[str]]:
+    """The names of what stands on the spans of a call that come to a provider."""
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    spans = OpenTelemetry(tracer_provider=provider if is_own else None, **options)
+    answers(ToolNode([echo], middleware=[spans], listener=spans.listen), "echo")
+    return [sorted(span.attributes or {}) for span in exporter.get_finished_spans()]
+
+
+OF_TRACING: Final[dict[str, Callable[[], tuple[object, object]]]] = {
+    "tracer_provider": lambda: (traced(), traced(is_own=False)),
+    "record_arguments": lambda: (traced(record_arguments=True), traced()),
+    "record_results": lambda: (traced(record_results=True), traced()),
+}
+
 EFFECTS: Final = {
     "Of a tool": OF_A_TOOL,
     "Of a node": OF_A_NODE,
     "Of an agent": OF_AN_AGENT,
+    "Of a run": OF_A_RUN,
     "`RetryPolicy`": OF_RETRY,
     "`Limits`": OF_LIMITS,
     "`NoProgress`": OF_NO_PROGRESS,
     "`CircuitBreaker`": OF_BREAKERS,
     "`RateLimit`": OF_RATES,
+    "`ResultCache`": OF_A_CACHE,
+    "`ResultShelf`": OF_A_SHELF,
+    "`OpenTelemetry`": OF_TRACING,
 }
+
+CLASSES: Final[tuple[tuple[str, dict[str, Callable[[], tuple[object, object]]], type], ...]] = (
+    ("`ResultCache`", OF_A_CACHE, ResultCache),
+    ("`ResultShelf`", OF_A_SHELF, ResultShelf),
+    ("`OpenTelemetry`", OF_TRACING, OpenTelemetry),
+)
+"""What takes its options as arguments: its section, what is shown of them, and the class."""
 
 
 def _each() -> Iterator[Any]:
@@ -891,6 +1020,8 @@ def test_every_option_there_is_stands_in_the_table() -> None:
         (OF_RATES, RateLimit),
     ):
         assert set(effects) == {field.name for field in fields(policy_type)}
+    for _, effects, made in CLASSES:
+        assert set(effects) == set(inspect.signature(made).parameters)
 
 
 def _told(value: object) -> str:
@@ -920,3 +1051,7 @@ def test_the_page_tells_the_true_defaults() -> None:
         for field in fields(policy_type):
             expected = "required" if field.default is MISSING else _told(field.default)
             assert sections[title][field.name][2].split(",")[0].removesuffix(" for all") == expected, field.name
+    for title, _, made in CLASSES:
+        for name, parameter in inspect.signature(made).parameters.items():
+            if name != "clock":
+                assert sections[title][name][2].partition(":")[0] == _told(parameter.default), name
