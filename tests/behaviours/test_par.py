@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import time
 from typing import Any
 
 import pytest
@@ -54,7 +53,7 @@ def guests(room: Room) -> tuple[BaseTool, BaseTool]:
     def on_thread() -> str:
         """Stay, on a thread."""
         with room.visit():
-            time.sleep(0.003)
+            room.stay()
         return "thread"
 
     return on_loop, on_thread
@@ -119,7 +118,7 @@ def test_PAR_03_a_fatal_error_comes_out_when_its_siblings_were_cancelled_and_awa
 @by_both_doors
 @pytest.mark.parametrize("kinds", [("on_loop",), ("on_thread",), ("on_loop", "on_thread")], ids=", ".join)
 def test_PAR_05_a_turns_limit_holds_for_sync_async_and_mixed_calls(run: Run, kinds: tuple[str, ...]) -> None:
-    room = Room()
+    room = Room(awaits=2)
     run(ToolNode(guests(room), max_concurrency=2), [turn(*(6 // len(kinds) * kinds))])
     assert len(room.order) == 6
     assert room.peak == 2
@@ -128,7 +127,7 @@ def test_PAR_05_a_turns_limit_holds_for_sync_async_and_mixed_calls(run: Run, kin
 @by_both_doors
 @pytest.mark.parametrize("kind", ["on_loop", "on_thread"])
 def test_PAR_05_a_tools_own_limit_holds_for_it_alone(run: Run, kind: str) -> None:
-    mine, others = Room(), Room()
+    mine, others = Room(awaits=2), Room()
 
     @tool
     async def free() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +38,16 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> list[str]:
     return [request.param, str(tmp_path / "runs.sqlite")]
 
 
+@cache
+def as_it_is(program: str) -> tuple[str, list[dict[str, Any]]]:
+    """What the program prints whose runs nobody keeps, and what it asks for."""
+    with provider_server(REPLIES[program]) as server:
+        return run_example(program, url=server.url), server.requests[:]
+
+
 @pytest.mark.parametrize("program", REPLIES)
 def test_a_program_prints_the_same_where_its_runs_are_kept(program: str, place: list[str]) -> None:
-    with provider_server(REPLIES[program]) as server:
-        plain = run_example(program, url=server.url)
-        asked = server.requests[:]
+    plain, asked = as_it_is(program)
     with provider_server(REPLIES[program]) as server:
         environ = {f"{name}_API_KEY": "test" for name in ("ANTHROPIC", "DEEPSEEK", "OPENAI")}
         environ |= {"ANTHROPIC_BASE_URL": server.url, "DEEPSEEK_BASE_URL": f"{server.url}/v1"}

@@ -52,7 +52,7 @@ def served_over_http(host: str = "127.0.0.1") -> Generator[str]:
             return probe.connect_ex((host, port)) == 0
 
     try:
-        until(listens)
+        until(listens, seconds=50)
         yield f"http://{host}:{port}/mcp"
     finally:
         server.terminate()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any
@@ -41,15 +42,26 @@ def turn(*calls: str | tuple[str, dict[str, Any]]) -> AIMessage:
 
 
 class Room:
-    """Where running bodies are counted, from whatever thread."""
+    """Where running bodies are counted, from whatever thread.
 
-    def __init__(self) -> None:
+    Args:
+        awaits: How many have to be inside at a time before anybody leaves who stays on a thread.
+    """
+
+    def __init__(self, *, awaits: int = 0) -> None:
         self._lock = threading.Lock()
+        self._awaits = awaits
+        self._are_together = threading.Event()
         self.inside = 0
         self.peak = 0
         """The most that were inside at a time."""
         self.order: list[object] = []
         """Who came, in order."""
+
+    def stay(self) -> None:
+        """Block the thread for a moment, and until enough others are there."""
+        self._are_together.wait(20)
+        time.sleep(0.002)
 
     @contextmanager
     def visit(self, name: object = None) -> Generator[None]:
@@ -58,6 +70,8 @@ class Room:
             self.inside += 1
             self.peak = max(self.peak, self.inside)
             self.order.append(name)
+        if self.peak >= self._awaits:
+            self._are_together.set()
         try:
             yield
         finally:

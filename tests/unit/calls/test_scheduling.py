@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
@@ -30,7 +29,7 @@ def visitor(name: str, room: Room, *, is_async: bool = True, **options: Any) -> 
 
     def on_thread(key: str = "") -> str:
         with room.visit(key):
-            time.sleep(0.002)
+            room.stay()
         return name
 
     body: Callable[..., Any] = on_loop if is_async else on_thread
@@ -62,7 +61,7 @@ def test_of_two_limits_of_a_turn_the_lower_one_holds(run: Run) -> None:
 
 @by_both_doors
 def test_a_limit_of_the_turn_is_used_up_to_the_last_place(run: Run) -> None:
-    room = Room()
+    room = Room(awaits=5)
     node = ToolNode([visitor("a", room), visitor("b", room, is_async=False)], max_concurrency=5)
     answers = run(node, [turn(*["a", "b"] * 20)])
     assert room.peak == 5
@@ -71,7 +70,7 @@ def test_a_limit_of_the_turn_is_used_up_to_the_last_place(run: Run) -> None:
 
 @by_both_doors
 def test_tools_of_one_group_share_its_limit_and_others_have_no_part_in_it(run: Run) -> None:
-    grouped, free = Room(), Room()
+    grouped, free = Room(awaits=2), Room()
     tools = [
         visitor("read", grouped, group="db"),
         visitor("write", grouped, is_async=False, group="db"),
@@ -101,7 +100,7 @@ def test_a_tools_own_limit_and_its_groups_hold_together(run: Run) -> None:
 @pytest.mark.parametrize("options", [{"concurrency": 2}, {"group": "db"}], ids=str)
 @pytest.mark.parametrize("is_async", [True, False], ids=["on the loop", "on a thread"])
 def test_a_limit_of_tools_holds_for_all_turns_of_the_node(options: dict[str, Any], *, is_async: bool) -> None:
-    room = Room()
+    room = Room(awaits=2)
     groups = {"db": 2} if "group" in options else None
     node = ToolNode([visitor("go", room, is_async=is_async, **options)], groups=groups)
     in_threads(3, lambda: node.invoke([turn(*["go"] * 8)]))

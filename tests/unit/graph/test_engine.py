@@ -14,6 +14,7 @@ import pytest
 from pydantic import BaseModel
 
 from support.liveness import comes_true
+from support.turns import Room
 from surehand.concurrency import run_in_thread, run_sync
 from surehand.concurrency.workers import MAX_WORKING
 from surehand.control import current_runtime
@@ -168,27 +169,19 @@ def test_the_sync_door_works_inside_a_running_loop() -> None:
 @pytest.mark.parametrize("kind", ["sync", "async"])
 @both_doors
 def test_no_more_nodes_run_at_a_time_than_the_configuration_allows(door: str, kind: str) -> None:
-    running, most, lock = 0, 0, threading.Lock()
-
-    def count(change: int) -> None:
-        nonlocal running, most
-        with lock:
-            running += change
-            most = max(most, running)
+    room = Room(awaits=2)
 
     def work(state: State) -> None:
-        count(1)
-        time.sleep(0.005)
-        count(-1)
+        with room.visit():
+            room.stay()
 
     async def awork(state: State) -> None:
-        count(1)
-        await asyncio.sleep(0.005)
-        count(-1)
+        with room.visit():
+            await asyncio.sleep(0.005)
 
     nodes = {f"n{number}": work if kind == "sync" else awork for number in range(6)}
     through(door, graph_of(**nodes).compile(), config={"max_concurrency": 2})
-    assert most == 2
+    assert room.peak == 2
 
 
 @both_doors

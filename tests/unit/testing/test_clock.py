@@ -12,7 +12,7 @@ import pytest
 from surehand.errors import OptionError
 from surehand.testing import FakeClock
 
-REAL_SECONDS = 4.0
+REAL_SECONDS = 30.0
 """More than any of these tests may take; a wait that were real would take longer."""
 variable: ContextVar[str] = ContextVar("variable", default="unset")
 
