@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import takewhile
@@ -140,17 +140,9 @@ class Turn:
         """Whether one more retry is left in this turn; it is taken then."""
         return self.retries is None or self.retries.take()
 
-    @contextmanager
-    def holding(self, position: int, give_back: GiveBack) -> Generator[None]:
+    def holding(self, position: int, give_back: GiveBack) -> AbstractContextManager[None]:
         """Entered while a call keeps something from others, which is given back once: at the end, or by ``let_go``."""
-        held = self.held.setdefault(position, [])
-        held.append(give_back)
-        try:
-            yield
-        finally:
-            if give_back in held:
-                held.remove(give_back)
-                give_back()
+        return _Holding(self.held.setdefault(position, []), give_back)
 
     def let_go(self, position: int) -> None:
         """Give back what a call keeps from others: it goes on, and nobody knows for how long."""
@@ -204,6 +196,24 @@ def timeout_of(config: Mapping[str, Any] | None) -> float | Unset | None:
     """
     timeout = (config or {}).get("timeout", UNSET)
     return timeout if isinstance(timeout, Unset) else seconds_or_none("timeout", timeout)
+
+
+class _Holding:
+    """A class, not a generator: that would write its own frames into the exceptions of tools."""
+
+    __slots__ = ("_give_back", "_held")
+
+    def __init__(self, held: list[GiveBack], give_back: GiveBack) -> None:
+        self._held = held
+        self._give_back = give_back
+
+    def __enter__(self) -> None:
+        self._held.append(self._give_back)
+
+    def __exit__(self, *_: object) -> None:
+        if self._give_back in self._held:
+            self._held.remove(self._give_back)
+            self._give_back()
 
 
 class CallGuard(Protocol):

@@ -51,6 +51,10 @@ class Signs:
         self.beat()
         self._report(value)
 
+    def silence(self) -> None:
+        """Report nothing any more: the call is answered, whatever its body goes on to say."""
+        self._report = _ignore
+
     def item(self, value: Any) -> None:
         """Take what a generator has yielded: a part of the result, and progress."""
         self.items.append(value)
@@ -160,6 +164,10 @@ class Watch:
         moment = self._moment()
         if moment < _NEVER:
             self._alarm.set(self, moment, now)
+
+
+def _ignore(_: Any) -> None:
+    """Report nothing."""
 
 
 def _do_nothing() -> None:

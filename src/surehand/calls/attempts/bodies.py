@@ -61,6 +61,11 @@ async def run_body(call: Call, attempt: int, signs: Signs, lose: Lose) -> Any:
         OutOfTime: It took too long.
         BaseException: Whatever the function raises, the same object.
     """
+    with call.turn.holding(call.position, signs.silence):
+        return await _heard_body(call, attempt, signs, lose)
+
+
+async def _heard_body(call: Call, attempt: int, signs: Signs, lose: Lose) -> Any:
     runtime = current_runtime()
     if runtime is None or runtime.publish is None:
         return await _run_body(call, attempt, signs, lose)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from support.liveness import comes_true
 from surehand import (
     AIMessage,
     BaseTool,
@@ -25,7 +26,7 @@ from surehand import (
 from surehand.calls.attempts import bodies
 from surehand.calls.attempts.bodies import CLEANUP_SECONDS
 from surehand.concurrency import run_sync
-from surehand.events import CallFinished, CallProgressed, Event, LateResult
+from surehand.events import CallFinished, CallProgressed, CallStarted, Event, LateResult
 from surehand.testing import FakeClock
 
 
@@ -196,16 +197,21 @@ def test_the_words_of_a_tools_author_stay_as_they_are() -> None:
 # -- bodies that will not stop ---------------------------------------------------------------------------------------
 
 
+async def _deaf(until: asyncio.Event | threading.Event) -> str:
+    """Swallow every cancellation."""
+    while not until.is_set():
+        try:
+            await asyncio.sleep(0.01)
+        except asyncio.CancelledError:
+            continue
+    return "late"
+
+
 def _stubborn(until: asyncio.Event | threading.Event) -> BaseTool:
     @tool(timeout=0.05)
     async def stubborn() -> str:
         """Swallow every cancellation."""
-        while not until.is_set():
-            try:
-                await asyncio.sleep(0.01)
-            except asyncio.CancelledError:
-                continue
-        return "late"
+        return await _deaf(until)
 
     return stubborn
 
@@ -245,26 +251,79 @@ async def test_a_direct_call_is_not_held_up_by_such_a_body_either() -> None:
     assert time.monotonic() - began < CLEANUP_SECONDS + 5
 
 
+@pytest.mark.parametrize("kind", ["thread", "loop", "generator on a thread", "generator on the loop"])
+def test_what_a_body_reports_after_its_call_was_answered_is_told_nobody(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bodies, "CLEANUP_SECONDS", 0.05)
+    done, is_over = threading.Event(), threading.Event()
+
+    @tool("work", timeout=0.05)
+    def on_thread(ctx: ToolContext) -> str:
+        """Work on a thread."""
+        ctx.progress("early")
+        done.wait(20)
+        ctx.progress("late")
+        return "end"
+
+    @tool("work", timeout=0.05)
+    async def on_loop(ctx: ToolContext) -> str:
+        """Work on the loop."""
+        ctx.progress("early")
+        await _deaf(done)
+        ctx.progress("late")
+        return "end"
+
+    @tool("work", timeout=0.05)
+    def yielding() -> Iterator[str]:
+        """Work on a thread, item by item."""
+        yield "early"
+        done.wait(20)
+        yield "late"
+
+    @tool("work", timeout=0.05)
+    async def ayielding() -> AsyncIterator[str]:
+        """Work on the loop, item by item."""
+        yield "early"
+        await _deaf(done)
+        yield "late"
+
+    tools = {
+        "thread": on_thread,
+        "loop": on_loop,
+        "generator on a thread": yielding,
+        "generator on the loop": ayielding,
+    }
+    events: list[Event] = []
+
+    def listen(event: Event) -> None:
+        events.append(event)
+        if isinstance(event, LateResult):
+            is_over.set()
+
+    async def main() -> None:
+        message = AIMessage(tool_calls=[{"id": "c0", "name": "work", "args": {}}])
+        (answer,) = await ToolNode([tools[kind]], listener=listen).ainvoke([message])
+        assert _kind(answer) == "timeout"
+        done.set()
+        await comes_true(is_over.is_set)
+
+    asyncio.run(main())
+    assert [type(event) for event in events] == [CallStarted, CallProgressed, CallFinished, LateResult]
+
+
 def _stubborn_in_other_ways(done: threading.Event) -> list[BaseTool]:
     """Bodies that only turn out to be asynchronous when they are called."""
-
-    async def go_on() -> str:
-        while not done.is_set():
-            try:
-                await asyncio.sleep(0.01)
-            except asyncio.CancelledError:
-                continue
-        return "late"
 
     @tool(timeout=0.05)
     async def yields() -> AsyncIterator[str]:
         """Yield once, in the end."""
-        yield await go_on()
+        yield await _deaf(done)
 
     @tool(timeout=0.05)
     def hands_back() -> Any:
         """Hand back what is to be awaited."""
-        return go_on()
+        return _deaf(done)
 
     return [yields, hands_back]
 
