@@ -23,11 +23,11 @@ from surehand import (
     check_transcript,
     tool,
 )
+from surehand.concurrency import SYSTEM_CLOCK, Timer
 from surehand.events import CallFinished, CallProgressed, CallRetried, CallStarted, Event
 from surehand.testing import FakeClock
 
-SECONDS = 20
-"""How long a turn that lost a call may hang before the test says so."""
+pytestmark = pytest.mark.timeout(60)  # a turn that has lost a call waits for ever
 
 
 class Panic(BaseException):
@@ -108,7 +108,7 @@ def ended(*, is_async: bool, **options: Any) -> tuple[list[Any], list[str]]:
     )
     node = ToolNode([awork if is_async else work], **options)
     conversation = [HumanMessage("go"), message]
-    answers = asyncio.run(asyncio.wait_for(node.ainvoke(conversation), SECONDS))
+    answers = asyncio.run(node.ainvoke(conversation))
     assert check_transcript([*conversation, *answers]) == []
     return [answer.outcome.kind for answer in answers], sorted(done)
 
@@ -180,6 +180,32 @@ def test_a_handler_of_errors_that_fails_costs_its_words_only(kind: type[BaseExce
     asked = {"handle_tool_errors": True, "idempotent": True, "retry": RetryPolicy(retry_on=raising(kind))}
     kinds, done = ended(is_async=is_async, clock=FakeClock(), **asked)
     assert (kinds[1:], done) == ([None, None], ["c1", "c2"])
+
+
+class BrokenClock:
+    """Fails when somebody wants to sleep."""
+
+    def __init__(self, kind: type[BaseException]) -> None:
+        self._kind = kind
+
+    def now(self) -> float:
+        return SYSTEM_CLOCK.now()
+
+    def call_later(self, seconds: float, act: Callable[[], object]) -> Timer:
+        return SYSTEM_CLOCK.call_later(seconds, act)
+
+    async def sleep(self, seconds: float) -> None:
+        del seconds
+        raise self._kind
+
+
+@RAISED
+@pytest.mark.parametrize("is_async", [True, False])
+def test_a_clock_that_fails_between_two_attempts_costs_that_call_alone(
+    kind: type[BaseException], *, is_async: bool
+) -> None:
+    waiting = ended(is_async=is_async, clock=BrokenClock(kind), retry=RetryPolicy())
+    assert waiting == (["internal", None, None], ["c1", "c2"])
 
 
 @pytest.mark.parametrize("kind", [Panic, asyncio.CancelledError, SystemExit])

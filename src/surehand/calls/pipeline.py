@@ -45,7 +45,7 @@ from surehand.calls.typed import typed
 from surehand.errors import InvalidArguments, MalformedArguments, shown
 from surehand.events import CallFinished, CallPaused, CallStarted
 from surehand.grammar import parse_arguments
-from surehand.interrupts import interrupted_in, use_scope
+from surehand.interrupts import interrupted_in, is_signal, use_scope
 from surehand.messages import FinishReason
 from surehand.outcomes import FailureKind, Outcome
 
@@ -193,7 +193,9 @@ async def _performed(call: Call) -> Call:
             if call.outcome is not None:
                 break
             call = await step(call)
-    except Exception as error:  # noqa: BLE001 - arguments, results and clocks of the host's may fail when they are read
+    except BaseException as error:  # arguments, results and clocks of the host's may fail when they are read
+        if is_signal(error) or call.position in call.turn.lost:
+            raise
         log_fault(f"{call.id}: the call failed outside of its body", error)
         call = internal(call, f"The call of {call.name!r} could not be brought to its end", error)
     return call
@@ -269,7 +271,9 @@ def _answered(call: Call) -> Call:
     """The call with its message; a result that fails in our hands is the application's fault, and said so."""
     try:
         call = _noted(render(call))
-    except Exception as error:  # noqa: BLE001 - a command or message of the tool's may run its code when it is read
+    except BaseException as error:  # a command or message of the tool's may run its code when it is read
+        if is_signal(error):
+            raise
         fallen = internal(call, f"The result of {call.name!r} could not be read", error)
         attempts = call.outcome.attempts if call.outcome else 0
         outcome = replace(fallen.outcome, attempts=attempts) if fallen.outcome else None
