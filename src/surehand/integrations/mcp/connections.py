@@ -244,4 +244,5 @@ def _is_lost(error: MCPError, session: Session, exchange: Exchange) -> bool:
     if exchange.is_refused or exchange.is_lost:
         return True
     # Servers use the same code for errors of their own.
-    return error.code == CONNECTION_CLOSED and not (exchange.is_answered and session.is_direct)
+    is_own = exchange.is_answered and (session.is_direct or exchange.is_whole)
+    return error.code == CONNECTION_CLOSED and not is_own

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlsplit
@@ -15,7 +15,7 @@ from surehand.policy import retry_after_of
 from surehand.shapes import mapping_of
 from surehand.wording import one_line
 
-__all__ = ["UNREADABLE", "Fault", "fault_of"]
+__all__ = ["UNREADABLE", "Fault", "fault_of", "unreadable"]
 
 _JSON: Final = "application/json"
 _EVENTS: Final = "text/event-stream"
@@ -56,6 +56,11 @@ class Fault:
 
 UNREADABLE: Final = Fault(words="sent what cannot be read as an answer")
 """The answer to a request that the server took."""
+
+
+def unreadable(body: bytes) -> Fault:
+    """The fault of a body that holds no answer to the request, though perhaps an error."""
+    return replace(UNREADABLE, said=_said(body))
 
 
 async def fault_of(response: httpx2.Response) -> Fault | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 import httpx2
 
-from surehand.integrations.mcp.faults import UNREADABLE, fault_of
+from surehand.integrations.mcp.faults import fault_of, unreadable
 from surehand.integrations.mcp.taps import Exchange, Tap, exchange_now
 
 __all__ = ["HearingClient"]
@@ -47,18 +48,18 @@ class HearingClient(httpx2.AsyncClient):
     async def _is_usable(self, exchange: Exchange, request: httpx2.Request, response: httpx2.Response) -> bool:
         """Whether the SDK can make something of the answer to a request; what is wrong with it is noted."""
         exchange.is_taken = response.is_success
+        exchange.is_whole = "json" in response.headers.get("content-type", "")
         fault = await fault_of(response)
+        is_for_another = fault is None and exchange.is_whole and not _holds(await response.aread(), exchange.number)
         if response.is_error:
             exchange.is_refused = await _is_about_session(request, response)
-        elif fault is None and await _is_for_another(exchange, response):
-            fault = UNREADABLE
-        self.tap.fault = exchange.fault = fault
-        return fault is not UNREADABLE
+        self.tap.fault = exchange.fault = unreadable(await response.aread()) if is_for_another else fault
+        return not is_for_another
 
 
-async def _is_for_another(exchange: Exchange, response: httpx2.Response) -> bool:
-    """Whether an answer that is one piece does not hold the number of its request: nobody shall wait for another."""
-    return "json" in response.headers["content-type"] and str(exchange.number).encode() not in await response.aread()
+def _holds(body: bytes, number: object) -> bool:
+    """Whether an answer that is one piece is to the request of this number: nobody shall wait for another."""
+    return re.search(rb'"id"\s*:\s*"?%s"?\s*[,}]' % re.escape(str(number).encode()), body) is not None
 
 
 async def _is_about_session(request: httpx2.Request, response: httpx2.Response) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
-from urllib.parse import urlsplit
+from typing import Any, Final, TypeAlias
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from surehand.calls.redaction import is_secret_name
 from surehand.calls.redaction.shapes import MIN_SECRET_LENGTH, REDACTED
@@ -14,6 +14,9 @@ from surehand.errors import OptionError
 from surehand.policy import mapping, text
 
 __all__ = ["HttpLaunch", "Launch", "StdioLaunch"]
+
+_MIN_KEY: Final = 16
+"""From so many characters on, a part of a path is taken for a key, as some services give each user an address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +90,16 @@ class HttpLaunch:
     def hidden(self, said: str) -> str:
         """Words of the server's without the secrets that it was given."""
         bare = [value.partition(" ")[2] for value in self.headers.values()]  # "Bearer" and the like are no secrets
-        return _hidden(said, [*self.headers.values(), *bare])
+        return _hidden(said, [*self.headers.values(), *bare, *_secrets_of(self.url)])
+
+
+def _secrets_of(url: str) -> Iterator[str]:
+    """The parts of an address that only those know who may use it, as they are written and as they are meant."""
+    parts = urlsplit(url)
+    held = [parts.password or "", *(value for _, value in parse_qsl(parts.query))]
+    held += [segment for segment in parts.path.split("/") if len(segment) >= _MIN_KEY]
+    for secret in held:
+        yield from dict.fromkeys((secret, unquote(secret), quote(secret, safe="")))
 
 
 Launch: TypeAlias = StdioLaunch | HttpLaunch

@@ -55,6 +55,8 @@ class Exchange:
     """Whether the server took it, as its HTTP status says."""
     is_answered: bool = False
     """Whether the server has sent an answer."""
+    is_whole: bool = False
+    """Whether an answer over HTTP is one piece: an error that is read of it is the server's own."""
     is_begun: bool = False
     """Whether the server has said how far it is, or asked something while it had the request."""
     number: RequestId | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Generator
 from pathlib import Path
 
@@ -93,6 +94,10 @@ TAKEN = [
     (Reply(kind="application/json"), "sent what cannot be read as an answer"),
     (Reply(kind="application/json", body='{"error": "hunter2hunter2 ID"}'), "sent what cannot be read as an answer"),
     (Reply(kind="application/json", body=f"[{RIGHT % ('ID', '')}]"), "sent what cannot be read as an answer"),
+    (
+        Reply(kind="application/json", body=ERROR),
+        "sent what cannot be read as an answer: unsupported version, key [red",
+    ),
     (Reply(kind="application/json", body=RIGHT % (999, "")), "sent what cannot be read as an answer"),
     (Reply(kind="text/event-stream", body="data: {\n\n"), "sent what cannot be read as an answer"),
     (Reply(kind="text/event-stream", body="data: {"), "was lost before it answered"),
@@ -188,6 +193,40 @@ def test_a_busy_server_is_asked_again_where_the_tool_may_run_twice(faults: Fault
         answer = answer_of(ToolNode(server), "echo", text="hi")
     assert answer.outcome is not None
     assert answer.outcome.attempts > 1
+
+
+@pytest.mark.parametrize(
+    "address", ["/mcp?key=plain-words-9", "/u/plain-words-of-9-users/mcp", "/mcp?key=plain%2Dwords%2D9"]
+)
+def test_what_is_secret_in_an_address_is_told_to_nobody(
+    faults: FaultyHttp, address: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = faults.url.replace("/mcp", address)
+    said = f"no rights for {url} and plain-words-9 of plain-words-of-9-users"
+    error = f'{{"jsonrpc": "2.0", "id": ID, "error": {{"code": -32000, "message": "{said}"}}}}'
+    with McpServer.http(url) as server:
+        for reply in (Reply(kind="application/json", body=error), Reply(403, "application/json", error)):
+            faults.replies["tools/call"] = reply
+            answer = answer_of(ToolNode(server), "echo", text="hi")
+            assert "no rights for " in answer.text
+            told = answer.text.replace("plain-words-of-9-users" if "key=" in address else "plain-words-9", "")
+            assert not any(part in told for part in ("plain-words", "plain%2D"))
+        faults.replies["tools/list"] = Reply(403, "application/json", error)
+        with pytest.raises(ToolServerError, match=r"status 403 .*no rights") as caught:
+            McpServer.http(url).tools()
+    assert "key=plain" not in str(caught.value) + caplog.text
+
+
+def test_a_list_of_tools_without_an_end_is_read_once_and_told_of(
+    faults: FaultyHttp, caplog: pytest.LogCaptureFixture
+) -> None:
+    tools = json.dumps({"tools": [{"name": "a", "inputSchema": {"type": "object"}}], "nextCursor": "again"})
+    faults.replies["tools/list"] = Reply(
+        kind="application/json", body=f'{{"jsonrpc": "2.0", "id": ID, "result": {tools}}}'
+    )
+    with McpServer.http(faults.url) as server:
+        assert [found.name for found in server.tools()] == ["a"]
+    assert "its list of tools has no end" in caplog.text
 
 
 def test_an_address_that_knows_no_session_however_often_is_said_to(faults: FaultyHttp) -> None:
