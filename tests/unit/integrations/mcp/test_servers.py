@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import threading
 from collections.abc import Generator
@@ -462,6 +463,19 @@ def test_a_tool_that_goes_in_the_middle_of_a_turn_is_said_to_be_gone(log: Log) -
         assert (first.text, second.text) == ("changed", "done")
         assert "does not have the tool 'add' any more. Nothing was executed." in third.text
         assert kind_of(answer_of(node, "add", a=1, b=2)) is FailureKind.UNKNOWN_TOOL
+
+
+@pytest.mark.parametrize("structured", ['{"n": "many"}', "[1]", '"text"', "null", None])
+def test_data_that_breaks_the_servers_own_schema_is_kept_as_it_came(log: Log, structured: str | None) -> None:
+    data = "" if structured is None else f', "structuredContent": {structured}'
+    said = '"result": {"content": [{"type": "text", "text": "sent"}]' + data + "}}"
+    with faults(log) as server:
+        node = ToolNode(server)
+        assert answer_of(node, "undeclared_form").artifact == {"structured_content": {"n": "many"}}
+        answer = answer_of(node, "echo", text='raw:{"jsonrpc": "2.0", "id": ID, ' + said)
+    assert (answer.status, answer.text) == ("success", "sent")
+    kept = None if structured in (None, "null") else {"structured_content": json.loads(structured or "")}
+    assert answer.artifact == kept
 
 
 def test_what_a_server_says_about_its_use_is_there_for_those_who_want_it(log: Log) -> None:
