@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, cast
 
-from surehand.dialects.anthropic_stream import MessageStream, about_reply, simple, usage_of
-from surehand.dialects.blocks import answer_text, anthropic_answer_block, anthropic_block, anthropic_said_block
+from surehand.dialects.anthropic_stream import MessageStream, about_reply, usage_of
+from surehand.dialects.blocks import answer_text, anthropic_answer_block, anthropic_block, anthropic_said_block, simple
 from surehand.dialects.responses_items import without_items
 from surehand.dialects.turns import in_turns
 from surehand.dialects.wire import (
@@ -20,13 +20,13 @@ from surehand.dialects.wire import (
     calls_in_order,
     clean_text,
     content_blocks,
+    no_reply,
     payload_of,
     sendable_arguments,
     sendable_id,
     sendable_name,
     unwritable,
 )
-from surehand.errors import InputError
 from surehand.messages import (
     AIMessage,
     Content,
@@ -74,11 +74,7 @@ def read_reply(payload: object) -> AIMessage:
     reply = payload_of(payload)
     content: object = reply.get("content")
     if not isinstance(content, list):
-        raise InputError(
-            problem="Expected a message with a list of content blocks",
-            value=payload,
-            remedy="Pass the provider's JSON as it came; an error reply holds no message.",
-        )
+        raise no_reply("a message with a list of content blocks", payload)
     return plain_reply(_reply_fields(reply))
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final, cast
+from typing import Any, Final
 
+from surehand.dialects.blocks import simple
 from surehand.dialects.streams import Reply, ReplyStream, call_piece
+from surehand.dialects.wire import tokens
 from surehand.messages import AIMessageChunk, Content, ToolCallChunk
 from surehand.shapes import mapping_of
 
-__all__ = ["MessageStream", "about_reply", "simple", "usage_of"]
+__all__ = ["MessageStream", "about_reply", "usage_of"]
 
 _ABOUT_REPLY: Final = ("id", "model", "stop_reason", "stop_sequence", "container", "stop_details")
 
@@ -20,30 +22,12 @@ def about_reply(reply: Mapping[str, Any]) -> dict[str, Any]:
     return {key: reply[key] for key in _ABOUT_REPLY if reply.get(key) is not None}
 
 
-def simple(blocks: list[dict[str, Any]]) -> Content:
-    """One plain text as a text, anything else as blocks."""
-    if not blocks:
-        return ""
-    if len(blocks) == 1 and blocks[0].get("type") == "text" and not blocks[0].get("citations"):
-        text: object = blocks[0].get("text")
-        return text if isinstance(text, str) else ""
-    return cast("Content", blocks)
-
-
 def usage_of(usage: object) -> dict[str, Any] | None:
     """The tokens in the spelling of ``usage_metadata``, cached input included; only what the provider sent."""
     fields = mapping_of(usage)
-    if not fields:
-        return None
-    read: dict[str, Any] = {}
     sent = [fields.get(key) for key in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")]
-    if isinstance(sent[0], int):
-        read["input_tokens"] = sum(count for count in sent if isinstance(count, int))
-    if isinstance(fields.get("output_tokens"), int):
-        read["output_tokens"] = fields["output_tokens"]
-    if len(read) == 2:  # noqa: PLR2004 - both are known
-        read["total_tokens"] = sum(read.values())
-    return read
+    total = sum(count for count in sent if isinstance(count, int)) if isinstance(sent[0], int) else None
+    return tokens(total, fields.get("output_tokens"))
 
 
 class MessageStream(ReplyStream):
@@ -77,11 +61,6 @@ class MessageStream(ReplyStream):
 
     def _content(self) -> Content:
         return simple([block.whole() for block in self._blocks])
-
-    def _unsaid(self) -> Content | None:
-        """The content, where the texts that were told are not all of it."""
-        content = self._content()
-        return None if isinstance(content, str) else content
 
     def _begin(self) -> bool:
         """Take in a start; whether it voids what came before.

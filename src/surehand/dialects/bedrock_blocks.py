@@ -11,15 +11,14 @@ import base64
 import binascii
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from surehand.dialects.blocks import answer_text, anthropic_answer_block, typed_block
+from surehand.dialects.blocks import answer_text, anthropic_answer_block, simple, typed_block
 from surehand.dialects.wire import clean, clean_text
-from surehand.messages import Content
 from surehand.shapes import items_of, mapping_of
 
-__all__ = ["ANSWER_BLOCKS", "BLOCKS", "is_block", "is_server_side", "kept", "read_blocks", "simple", "written_block"]
+__all__ = ["ANSWER_BLOCKS", "BLOCKS", "is_block", "is_server_side", "kept", "read_blocks", "written_block"]
 
 ANSWER_BLOCKS: Final = frozenset({"text", "json", "image", "document", "video", "searchResult"})
 """What a ``toolResult`` may hold."""
@@ -54,15 +53,6 @@ def is_server_side(block: Mapping[str, Any]) -> bool:
     """Whether a ``toolUse`` is a call that the provider runs itself: its type says who does."""
     kind: object = mapping_of(block.get("toolUse")).get("type", "tool_use")
     return kind != "tool_use"
-
-
-def simple(blocks: Sequence[dict[str, Any]]) -> Content:
-    """One plain text as a text, anything else as blocks."""
-    if not blocks:
-        return ""
-    if len(blocks) == 1 and blocks[0].keys() == {"type", "text"} and isinstance(blocks[0]["text"], str):
-        return blocks[0]["text"]
-    return list(blocks)
 
 
 def read_blocks(content: object, role: object) -> list[dict[str, Any]]:

@@ -17,13 +17,12 @@ from surehand.dialects.bedrock_blocks import (
     is_block,
     kept,
     read_blocks,
-    simple,
     written_block,
 )
 from surehand.dialects.bedrock_stream import ConverseStream, usage_of
+from surehand.dialects.blocks import simple
 from surehand.dialects.turns import in_turns
-from surehand.dialects.wire import calls_in_order, sendable_arguments, sendable_id, sendable_name, unwritable
-from surehand.errors import InputError
+from surehand.dialects.wire import calls_in_order, no_reply, sendable_arguments, sendable_id, sendable_name, unwritable
 from surehand.messages import (
     AIMessage,
     Content,
@@ -77,11 +76,7 @@ def read_reply(payload: object) -> AIMessage:
     reply = mapping_of(payload)
     message = mapping_of(mapping_of(reply.get("output")).get("message"))
     if not isinstance(message.get("content"), list):
-        raise InputError(
-            problem="Expected a reply of Converse with output.message.content",
-            value=payload,
-            remedy="Pass what client.converse(…) returned; an error reply holds no message.",
-        )
+        raise no_reply("a reply of Converse with output.message.content", payload)
     read = plain_messages([_as_message({**message, "role": "assistant"})])[0]
     metadata = {key: reply[key] for key in _ABOUT_REPLY if reply.get(key) is not None}
     return cast("AIMessage", read).replace(response_metadata=metadata, usage_metadata=usage_of(reply.get("usage")))

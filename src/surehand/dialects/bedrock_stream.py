@@ -6,8 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from surehand.dialects.bedrock_blocks import is_server_side, simple
+from surehand.dialects.bedrock_blocks import is_server_side
+from surehand.dialects.blocks import simple
 from surehand.dialects.streams import Reply, ReplyStream, call_piece
+from surehand.dialects.wire import tokens
 from surehand.messages import AIMessageChunk, Content, ToolCallChunk
 from surehand.shapes import items_of, mapping_of
 
@@ -23,14 +25,8 @@ def usage_of(usage: object) -> dict[str, Any] | None:
     """The tokens in the spelling of ``usage_metadata``, cached input included; only what the provider sent."""
     fields = mapping_of(usage)
     sent = [fields.get(key) for key in ("inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")]
-    read: dict[str, Any] = {}
-    if isinstance(sent[0], int):
-        read["input_tokens"] = sum(count for count in sent if isinstance(count, int))
-    if isinstance(fields.get("outputTokens"), int):
-        read["output_tokens"] = fields["outputTokens"]
-    if len(read) == 2:  # noqa: PLR2004 - both are known
-        read["total_tokens"] = sum(read.values())
-    return read or None
+    total = sum(count for count in sent if isinstance(count, int)) if isinstance(sent[0], int) else None
+    return tokens(total, fields.get("outputTokens"))
 
 
 class ConverseStream(ReplyStream):
@@ -58,11 +54,6 @@ class ConverseStream(ReplyStream):
 
     def _content(self) -> Content:
         return simple([whole for _, block in sorted(self._blocks.items()) for whole in block.wholes()])
-
-    def _unsaid(self) -> Content | None:
-        """The content, where the texts that were told are not all of it."""
-        content = self._content()
-        return None if isinstance(content, str) else content
 
     def _begin(self) -> AIMessageChunk | None:
         """A start after which nothing stopped is a retry spliced into the stream: it voids what came before."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from surehand.messages import text_of
+from surehand.messages import Content, text_of
 from surehand.shapes import items_of, mapping_of
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "anthropic_block",
     "anthropic_said_block",
     "openai_block",
+    "simple",
     "typed_block",
 ]
 
@@ -47,6 +48,15 @@ _PDF: Final = "application/pdf"
 _DEFAULT_KIND: Final = "image/png"
 _STORED: Final = str.maketrans("-_", "+/")
 """Stored bytes are in the other alphabet of base64."""
+
+
+def simple(blocks: Sequence[dict[str, Any]]) -> Content:
+    """One text with nothing beside it as that text, anything else as blocks."""
+    if not blocks:
+        return ""
+    first = {key: value for key, value in blocks[0].items() if value}
+    is_plain = len(blocks) == 1 and blocks[0].get("type") == "text" and first.keys() <= {"type", "text"}
+    return text_of([blocks[0]]) if is_plain else list(blocks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,20 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from surehand.dialects.blocks import answer_text, openai_block
+from surehand.dialects.blocks import answer_text, openai_block, simple
 from surehand.dialects.streams import Reply, ReplyStream, call_piece
 from surehand.dialects.wire import (
     clean,
     clean_text,
     content_blocks,
     is_from,
+    no_reply,
     payload_of,
     sendable_arguments_text,
     sendable_id,
     sendable_name,
+    tokens,
     unwritable,
 )
-from surehand.errors import InputError
 from surehand.messages import (
     AIMessage,
     AIMessageChunk,
@@ -71,11 +72,7 @@ def read_reply(payload: object) -> AIMessage:
     reply = payload_of(payload)
     message = mapping_of(reply.get("message"))
     if not message:
-        raise InputError(
-            problem="Expected a reply of Cohere's chat with a message",
-            value=payload,
-            remedy="Pass what the client returned; an error reply holds no message.",
-        )
+        raise no_reply("a reply of Cohere's chat with a message", payload)
     return plain_reply(_reply_fields(reply))
 
 
@@ -93,13 +90,7 @@ def usage_of(usage: object) -> dict[str, Any] | None:
     """The tokens in the spelling of ``usage_metadata``: those of the model, else those that are billed."""
     fields = mapping_of(usage)
     counts = mapping_of(fields.get("tokens")) or mapping_of(fields.get("billed_units"))
-    # The SDK makes floats of them.
-    read = {
-        key: int(counts[key]) for key in ("input_tokens", "output_tokens") if isinstance(counts.get(key), int | float)
-    }
-    if len(read) == 2:  # noqa: PLR2004 - both are known
-        read["total_tokens"] = sum(read.values())
-    return read or None
+    return tokens(counts.get("input_tokens"), counts.get("output_tokens"))  # floats, where the SDK made them
 
 
 def knows(item: object, fields: Mapping[str, Any]) -> bool:
@@ -142,15 +133,7 @@ def _as_message(item: object) -> object:
 def _said(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     if not isinstance(fields.get("content"), list):
         return fields
-    return {**fields, "content": _simple([dict(mapping_of(block)) for block in items_of(fields["content"])])}
-
-
-def _simple(blocks: list[dict[str, Any]]) -> Content:
-    """One plain text as a text, anything else as blocks."""
-    if not blocks:
-        return ""
-    text: object = blocks[0].get("text")
-    return text if len(blocks) == 1 and blocks[0].get("type") == "text" and isinstance(text, str) else list(blocks)
+    return {**fields, "content": simple([dict(mapping_of(block)) for block in items_of(fields["content"])])}
 
 
 def write_messages(messages: Sequence[Message], *, names: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
@@ -263,7 +246,7 @@ class CohereStream(ReplyStream):
             case "message-start":
                 return self._begin(fields)
             case "message-end":
-                return self._about({"finish_reason": "COMPLETE", **delta}, whole_content=self._content())
+                return self._about({"finish_reason": "COMPLETE", **delta}, whole_content=self._unsaid())
             case "content-start" | "content-delta":
                 return self._say(fields.get("index"), mapping_of(message.get("content")))
             case "tool-call-start" | "tool-call-delta":
@@ -274,7 +257,7 @@ class CohereStream(ReplyStream):
                 return self._reply.add(extras=_texts({"tool_plan": message.get("tool_plan")}))
 
     def _content(self) -> Content:
-        return _simple([_whole(pieces) for _, pieces in sorted(self._blocks.items())])
+        return simple([_whole(pieces) for _, pieces in sorted(self._blocks.items())])
 
     def _begin(self, fields: Mapping[str, Any]) -> AIMessageChunk | None:
         """A start before an end is a retry spliced into the stream: it voids what came before."""
@@ -284,11 +267,9 @@ class CohereStream(ReplyStream):
         chunk = self._about(fields)
         return (chunk or AIMessageChunk()).replace(is_restart=True) if is_restart else chunk
 
-    def _about(self, fields: Mapping[str, Any], whole_content: Content = "") -> AIMessageChunk | None:
+    def _about(self, fields: Mapping[str, Any], whole_content: Content | None = None) -> AIMessageChunk | None:
         metadata = {key: fields[key] for key in _ABOUT_REPLY if fields.get(key) is not None}
-        # A plain text has been told piece by piece.
-        whole = None if isinstance(whole_content, str) else whole_content
-        return self._reply.add(metadata=metadata, usage=usage_of(fields.get("usage")), whole_content=whole)
+        return self._reply.add(metadata=metadata, usage=usage_of(fields.get("usage")), whole_content=whole_content)
 
     def _say(self, index: object, content: Mapping[str, Any]) -> AIMessageChunk | None:
         texts = _texts({kind: content.get(kind) for kind in _SAID})

@@ -17,8 +17,15 @@ from surehand.dialects.gemini_history import HistoryReader, response_content
 from surehand.dialects.gemini_parts import answer_parts, model_part, user_parts
 from surehand.dialects.gemini_stream import ContentStream, is_reply, json_of, usage_of
 from surehand.dialects.turns import in_turns
-from surehand.dialects.wire import clean, content_blocks, sendable_arguments, sendable_id, sendable_name, unwritable
-from surehand.errors import InputError
+from surehand.dialects.wire import (
+    clean,
+    content_blocks,
+    no_reply,
+    sendable_arguments,
+    sendable_id,
+    sendable_name,
+    unwritable,
+)
 from surehand.messages import (
     AIMessage,
     HumanMessage,
@@ -67,11 +74,7 @@ def read_reply(payload: object, *, candidate: int = 0) -> AIMessage:
     reply = json_of(payload)
     numbers = [mapping_of(each).get("index") or 0 for each in items_of(reply.get("candidates"))]
     if not is_reply(reply) or (numbers and candidate not in numbers):
-        raise InputError(
-            problem=f"Expected a reply with the candidate {candidate}",
-            value=payload,
-            remedy="Pass the provider's JSON as it came; an error reply holds no candidate.",
-        )
+        raise no_reply(f"a reply with the candidate {candidate}", payload, "candidate")
     stream = ContentStream(candidate=candidate)
     stream.feed(reply)
     return stream.whole()

@@ -110,14 +110,13 @@ class ContentStream(ReplyStream):
             metadata["finish_reason"] = ""  # it goes on, as after code that the provider ran
         known = self._reply.metadata
         is_over = reason is not None or "error" in metadata  # inside a stream that began with HTTP 200
-        content = self._parts.content() if is_over else ""
         return self._reply.add(
             text=text,
             extras={"thinking": thoughts} if thoughts else None,
             pieces=pieces,
             metadata={key: value for key, value in metadata.items() if known.get(key) != value},
             usage=usage_of(field_of(fields, "usageMetadata")),
-            whole_content=None if isinstance(content, str) else content,
+            whole_content=self._unsaid() if is_over else None,
         )
 
     def whole(self) -> AIMessage:

@@ -17,12 +17,13 @@ from surehand.dialects.wire import (
     clean_text,
     content_blocks,
     is_from,
+    no_reply,
     payload_of,
     sendable_arguments,
     sendable_name,
+    tokens,
     unwritable,
 )
-from surehand.errors import InputError
 from surehand.messages import (
     AIMessage,
     AIMessageChunk,
@@ -69,11 +70,7 @@ def read_reply(payload: object) -> AIMessage:
     reply = payload_of(payload)
     message = mapping_of(reply.get("message"))
     if not message:
-        raise InputError(
-            problem="Expected a reply of Ollama's chat with a message",
-            value=payload,
-            remedy="Pass what the client returned; an error reply holds no message.",
-        )
+        raise no_reply("a reply of Ollama's chat with a message", payload)
     return plain_reply(_reply_fields(reply))
 
 
@@ -97,11 +94,7 @@ def usage_of(usage: object) -> dict[str, Any] | None:
         usage: The reply, or the last part of a streamed one: the counts stand in it.
     """
     fields = mapping_of(usage)
-    counts = {"input_tokens": fields.get("prompt_eval_count"), "output_tokens": fields.get("eval_count")}
-    read = {key: count for key, count in counts.items() if isinstance(count, int)}
-    if len(read) == 2:  # noqa: PLR2004 - both are known
-        read["total_tokens"] = sum(read.values())
-    return read or None
+    return tokens(fields.get("prompt_eval_count"), fields.get("eval_count"))
 
 
 def knows(item: object, fields: Mapping[str, Any]) -> bool:

@@ -21,13 +21,13 @@ from surehand.dialects.wire import (
     clean,
     clean_text,
     content_blocks,
+    no_reply,
     payload_of,
     sendable_arguments_text,
     sendable_id,
     sendable_name,
     unwritable,
 )
-from surehand.errors import InputError
 from surehand.messages import (
     AIMessage,
     Content,
@@ -77,11 +77,7 @@ def read_reply(payload: object, *, choice: int = 0) -> AIMessage:
     """
     fields = _reply_fields(payload_of(payload), choice)
     if not fields:
-        raise InputError(
-            problem=f"Expected a chat completion with a message in choices[{choice}]",
-            value=payload,
-            remedy="Pass the provider's JSON as it came; an error reply holds no message.",
-        )
+        raise no_reply(f"a chat completion with a message in choices[{choice}]", payload)
     return plain_reply(fields)
 
 

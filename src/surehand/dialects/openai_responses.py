@@ -20,7 +20,7 @@ from surehand.dialects.responses_items import (
     output_of,
 )
 from surehand.dialects.responses_stream import ResponseStream, about_reply, usage_of
-from surehand.errors import InputError
+from surehand.dialects.wire import no_reply
 from surehand.messages import AIMessage, Message, ToolMessage, plain_messages, plain_reply
 from surehand.shapes import items_of, mapping_of
 
@@ -54,11 +54,7 @@ def read_reply(payload: object) -> AIMessage:
     reply = item_of(payload)
     output = output_of(reply)
     if output is None:
-        raise InputError(
-            problem="Expected a response with a list of output items",
-            value=payload,
-            remedy="Pass the provider's JSON as it came; an error reply holds no output.",
-        )
+        raise no_reply("a response with a list of output items", payload, "output")
     return plain_reply(_reply_fields(reply, output))
 
 

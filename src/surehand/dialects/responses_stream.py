@@ -183,14 +183,13 @@ class ResponseStream(ReplyStream):
         if metadata["status"] != "completed":  # arguments that did not begin to come are not those of a call without
             running = [slot for slot in self._slots if slot.is_open and not slot.is_closed]
             news.pieces += [call_piece(CUT_OFF, index=slot.number) for slot in running]
-        content = self._content()
         return self._reply.add(
             text=news.text,
             extras=news.extras(),
             pieces=news.pieces,
             metadata=metadata,
             usage=usage_of(response.get("usage")),
-            whole_content=None if isinstance(content, str) else content,
+            whole_content=self._unsaid(),
         )
 
     def _take_item(self, item: Mapping[str, Any], index: object, news: _News, *, is_done: bool) -> None:

@@ -149,7 +149,7 @@ class ReplyStream(ABC):
     def feed(self, event: object) -> AIMessageChunk | None:
         """Take in one event, JSON or the SDK's object; what it adds to the reply, or None if that is nothing."""
         fields = self._fields_of(event)
-        # Only in the order in which they came: one event alone may be equal to another and mean something else.
+        # Only all of them in their order: one event alone may be equal to another and mean something else.
         if self.is_finished and _mark(fields) == self._marks[len(self._again)]:
             self._again.append(fields)
             if len(self._again) == len(self._marks):
@@ -171,6 +171,11 @@ class ReplyStream(ABC):
     def _content(self) -> Content | None:
         """The content so far; None where the texts are all of it."""
         return None
+
+    def _unsaid(self) -> Content | None:
+        """The content, where the texts that were told are not all of it."""
+        content = self._content()
+        return None if isinstance(content, str) else content
 
     @abstractmethod
     def _take(self, fields: Mapping[str, Any]) -> AIMessageChunk | None:

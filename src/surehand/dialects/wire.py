@@ -11,7 +11,7 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from surehand.dialects.blocks import typed_block
 from surehand.errors import InputError, shown
@@ -26,11 +26,13 @@ __all__ = [
     "clean_text",
     "content_blocks",
     "is_from",
+    "no_reply",
     "payload_of",
     "sendable_arguments",
     "sendable_arguments_text",
     "sendable_id",
     "sendable_name",
+    "tokens",
     "unwritable",
 ]
 
@@ -164,6 +166,32 @@ def calls_in_order(
         if isinstance(call_id, str) and call_id in by_id:
             placed[position] = by_id.pop(call_id)  # a block that has the id of another stands for none
     return placed
+
+
+def no_reply(expected: str, payload: object, holds: str = "message") -> InputError:
+    """What to raise for a payload that a reply cannot be read from.
+
+    Args:
+        expected: What was expected.
+        payload: What came.
+        holds: What a reply holds and an error does not.
+    """
+    return InputError(
+        problem=f"Expected {expected}",
+        value=payload,
+        remedy=f"Pass the provider's reply as it came; an error reply holds no {holds}.",
+    )
+
+
+def tokens(sent: object, received: object) -> dict[str, Any] | None:
+    """Numbers of tokens in the spelling of ``usage_metadata``, with their sum; None where neither is a number."""
+    counts = {"input_tokens": sent, "output_tokens": received}
+    read = {key: int(count) for key, count in counts.items() if _is_number(count)}
+    return {**read, "total_tokens": sum(read.values())} if len(read) == len(counts) else read or None
+
+
+def _is_number(count: object) -> TypeGuard[int | float]:
+    return isinstance(count, int) or (isinstance(count, float) and count.is_integer())
 
 
 def unwritable(message: Message, who: str) -> InputError:
