@@ -170,6 +170,21 @@ def test_a_frame_that_is_equal_to_the_first_one_is_no_repetition() -> None:
     assert stream.finish().text == total.text == "ha so ha?"
 
 
+def test_words_that_are_repeated_are_no_repetition_of_the_stream() -> None:
+    frames = [chat(content=text) for text in ("ha", " ha", "ha", " ha")]
+    stream = openai_chat.ChatStream()
+    total = fed(stream, [*frames, chat("stop")])
+
+    assert stream.finish().text == total.text == "ha haha ha"
+
+
+def test_two_calls_that_are_alike_are_two_calls() -> None:
+    stream = gemini.ContentStream()
+    fed(stream, [parts(GEMINIS_CALL), parts(GEMINIS_CALL), parts(reason="STOP")])
+
+    assert runnable(stream.finish()) == [("add", {"a": 1})] * 2
+
+
 def block(number: int, call_id: str) -> list[Frame]:
     start: Frame = {"type": "tool_use", "id": call_id, "name": "add", "input": {}}
     return [{"type": "content_block_start", "index": number, "content_block": start}]
