@@ -13,12 +13,12 @@ import importlib
 import importlib.metadata
 import itertools
 import logging
+import operator
 import signal
 import threading
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 from mcp import MCPError
 from mcp.server import NotificationOptions, Server, ServerRequestContext
@@ -47,6 +47,7 @@ from surehand.integrations.mcp.requests import Request, approve, request_now
 from surehand.messages import AIMessage, ToolMessage
 from surehand.nodes import ToolNode, ToolSetFunction
 from surehand.policy import text
+from surehand.spec import ToolSpec
 from surehand.tools import BaseTool
 from surehand.tools.export import export_names
 from surehand.wording import did_you_mean, one_line
@@ -85,9 +86,10 @@ class Service:
         self._changes = InMemorySubscriptionBus()
         self._declared = ""
         """The digest of the declarations as they were last given; empty before."""
-        self._given: list[BaseTool] = []
+        self._given: list[ToolSpec] = []
         """The tools that these are of."""
-        self._outputs: WeakKeyDictionary[BaseTool, Output | None] = WeakKeyDictionary()
+        self._outputs: dict[int, tuple[ToolSpec, Output | None]] = {}
+        """What is known of tools, by their identity: they need not be hashable."""
         self._requests: dict[str, Request] = {}
         self._numbers = itertools.count(1)
         self._running: set[asyncio.Task[Any]] = set()
@@ -142,19 +144,20 @@ class Service:
         return {wires[tool.spec.name]: tool for tool in tools}
 
     def _declarations(self, offered: Mapping[str, BaseTool]) -> list[dict[str, Any]]:
-        return [entry_of(name, tool.spec, self._output(tool)) for name, tool in offered.items()]
+        specs = [tool.spec for tool in offered.values()]
+        self._outputs = {id(spec): (spec, self._output(spec)) for spec in specs}
+        return [entry_of(name, spec, self._output(spec)) for name, spec in zip(offered, specs, strict=True)]
 
-    def _output(self, tool: BaseTool) -> Output | None:
-        if tool not in self._outputs:
-            self._outputs[tool] = output_of(tool.spec)
-        return self._outputs[tool]
+    def _output(self, spec: ToolSpec) -> Output | None:
+        known = self._outputs.get(id(spec))
+        return output_of(spec) if known is None else known[1]
 
     async def _list(
         self, context: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None
     ) -> ListToolsResult:
         offered = await self._offered()
         declarations = self._declarations(offered)
-        self._given, self._declared = list(offered.values()), digest_of(declarations)
+        self._given, self._declared = [tool.spec for tool in offered.values()], digest_of(declarations)
         return ListToolsResult(tools=[Tool.model_validate(declaration) for declaration in declarations])
 
     async def _call(
@@ -191,7 +194,7 @@ class Service:
                     answers: list[ToolMessage] = await self._node.ainvoke([message])
                 finally:
                     request.end()
-            return answered(answers[0], request.value, self._output(tool), max_data=request.max_data)
+            return answered(answers[0], request.value, self._output(tool.spec), max_data=request.max_data)
         except Exception as error:  # what the host's rules let out; a client is answered all the same
             logger.exception("the call %s of a client was not answered by its node", one_line(name), exc_info=error)
             return CallToolResult(content=[TextContent(text=_BROKEN)], is_error=True)
@@ -203,7 +206,8 @@ class Service:
         if not self._declared:
             return
         offered = await self._offered()
-        if list(offered.values()) == self._given:
+        given = [tool.spec for tool in offered.values()]
+        if len(given) == len(self._given) and all(map(operator.is_, given, self._given)):
             return
         now = digest_of(self._declarations(offered))
         if now != self._declared:

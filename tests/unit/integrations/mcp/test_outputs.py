@@ -20,7 +20,7 @@ from mcp.types import CallToolResult, Tool
 from pydantic import BaseModel, ConfigDict, Field
 
 from support.mcp.in_process import served, text_of
-from surehand import Command, ToolException, ToolMessage, ToolReturn, tool
+from surehand import BaseTool, Command, ToolException, ToolMessage, ToolReturn, tool
 from surehand.calls.middleware import ResultCache
 
 MODES = ["auto", "legacy"]
@@ -235,6 +235,25 @@ def test_methods_partials_and_coroutines_tell_what_they_return() -> None:
         assert declared.output_schema is not None
         assert result.structured_content is not None
         assert result.structured_content["item"] == "pen"
+
+
+@dataclasses.dataclass
+class Shelf(BaseTool):
+    """What is on a shelf."""
+
+    number: int = 3
+
+    def _run(self, item: str = "pen") -> Stock:
+        return Stock(item, self.number)
+
+
+def test_tools_need_not_be_hashable_nor_listed_before_they_are_called() -> None:
+    async def main() -> CallToolResult:
+        async with served([Shelf()], mode="legacy") as client:
+            return await client.session.call_tool("shelf", {})
+
+    result = asyncio.run(main())
+    assert result.structured_content == {"item": "pen", "left": 3, "checked": None}
 
 
 def test_hints_and_titles_are_told() -> None:
