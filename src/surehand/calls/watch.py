@@ -32,7 +32,7 @@ class Signs:
     Bodies on threads give signs while the loop reads them: each is one assignment or one append, and needs no lock.
     """
 
-    __slots__ = ("_now", "_report", "items", "last")
+    __slots__ = ("_now", "_report", "begun", "items", "last")
 
     def __init__(self, now: Callable[[], float], report: Callable[[Any], None]) -> None:
         self._now = now
@@ -41,6 +41,12 @@ class Signs:
         """What a generator has yielded."""
         self.last = -_NEVER
         """When the body last gave a sign, on the clock."""
+        self.begun: float | None = None
+        """When the body began, on the clock; None while it waits for a thread or a process."""
+
+    def begin(self) -> None:
+        """Say that the body begins now."""
+        self.begun = self._now()
 
     def beat(self) -> None:
         """Say that the body is alive."""

@@ -15,6 +15,7 @@ from pydantic import AfterValidator
 
 from support.liveness import comes_true
 from surehand import AIMessage, Command, HumanMessage, ToolException, ToolMessage, ToolNode, check_transcript, tool
+from surehand.concurrency.workers import MAX_WORKING
 from surehand.events import CallFinished, CallProgressed, CallRetried, CallStarted, Event, LateResult
 from surehand.policy import RateLimit, RetryPolicy
 from surehand.spec import ToolContext
@@ -354,6 +355,33 @@ def test_the_clock_of_a_timeout_starts_when_the_body_has_a_thread() -> None:
 
     answers = ToolNode([busy], clock=clock).invoke([_turn(*["busy"] * 100)])  # more than there are threads
     assert {answer.content for answer in answers} == {"done"}
+
+
+@pytest.mark.parametrize("timeout", [None, 1_000])
+def test_the_time_that_a_body_waits_for_a_thread_is_not_taken_for_time_that_it_ran(timeout: float | None) -> None:
+    begun: list[int] = []
+    go_on = threading.Event()
+
+    @tool(timeout=timeout)
+    def stay() -> str:
+        """Stay until told to go."""
+        begun.append(1)
+        go_on.wait(30)
+        return "gone"
+
+    clock = FakeClock(autojump=None)
+
+    async def main() -> list[ToolMessage]:
+        turn = asyncio.ensure_future(ToolNode([stay], clock=clock).ainvoke([_turn(*["stay"] * (MAX_WORKING + 1))]))
+        await comes_true(lambda: len(begun) >= MAX_WORKING)
+        clock.advance(5)
+        go_on.set()
+        answers: list[ToolMessage] = await turn
+        return answers
+
+    outcomes = [answer.outcome for answer in asyncio.run(main()) if answer.outcome is not None]
+    times = [(outcome.queued_s, outcome.duration_s) for outcome in outcomes]
+    assert times == [(0, 5)] * MAX_WORKING + [(5, 0)]
 
 
 def test_a_lone_synchronous_call_without_a_timeout_runs_in_the_callers_thread() -> None:

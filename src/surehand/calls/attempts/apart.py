@@ -48,9 +48,13 @@ async def run_apart(call: Call, attempt: int, signs: Signs, watch: Watch | None)
             case _:
                 signs.beat()
 
-    on_start = None if watch is None else watch.start
+    def start() -> None:
+        signs.begin()
+        if watch is not None:
+            watch.start()
+
     try:
-        return await run_in_process(tool.target, args, kwargs, on_start=on_start, on_message=hear, max_items=MAX_ITEMS)
+        return await run_in_process(tool.target, args, kwargs, on_start=start, on_message=hear, max_items=MAX_ITEMS)
     except InterruptError as error:
         raise InterruptError(
             problem="A tool in a process of its own cannot ask",

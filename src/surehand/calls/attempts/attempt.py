@@ -89,6 +89,8 @@ class _Stay:
     """What the attempts before failed with."""
     outcome: Outcome | None = None
     """How it ended; None before, and where it is cancelled or asks."""
+    first: Signs | None = None
+    """What is known of its first attempt; None before."""
     earlier: Callable[[], Outcome] | None = None
     """What is known of the run before, where a middleware runs the call once more; None for the first."""
 
@@ -199,6 +201,7 @@ class _Stay:
             Interrupted: The body asks.
         """
         signs = signs_of(self.call)
+        self.first = self.first or signs
         try:
             with in_body(self.call):
                 value = await run_body(self.call, self.number, signs, partial(self._lose, signs))
@@ -269,6 +272,8 @@ class _Stay:
     def _figures(self) -> dict[str, Any]:
         now = self._now()
         started = now if self.started is None else self.started
+        if self.first is not None:  # it waits on for a thread, or for a process, when it may begin
+            started = now if self.first.begun is None else self.first.begun
         return {
             "attempts": self.number,
             "attempt_errors": tuple(self.errors),

@@ -112,6 +112,7 @@ def _stopped(watch: Watch | None, value: Any) -> Any:
 
 def _called(call: Call, attempt: int, signs: Signs) -> Any:
     """Call the function; what it asks for besides its arguments is made when it starts."""
+    signs.begin()
     body = call.tool.spec.body if call.tool else None
     return None if body is None else _gone_through(body.call(call.values, injected_values(call, attempt, signs)), signs)
 
