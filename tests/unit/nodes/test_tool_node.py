@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -217,6 +218,30 @@ def test_a_tool_message_that_a_tool_returns_gets_the_calls_id_and_name() -> None
     (answer,) = ToolNode([forge]).invoke([_call("forge", {})])
     assert (answer.content, answer.tool_call_id, answer.name) == ("mine", "c1", "forge")
     assert (answer.status, answer.artifact) == ("error", [1])
+
+
+def _several(kind: str) -> Any:
+    update = Command(update={"secret": "hunter2"})
+    return {"list": ["done", update], "tuple": (update, update)}[kind]
+
+
+@pytest.mark.parametrize("kind", ["list", "tuple", "items"])
+@pytest.mark.parametrize("commands", [True, False])
+def test_commands_among_other_things_are_refused_and_not_written_out_for_the_model(kind: str, commands: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    @tool
+    def several() -> Any:
+        """Ask for several things at once."""
+        return _several(kind)
+
+    @tool("several")
+    def yielding() -> Iterator[Any]:
+        """Ask for several things, one after another."""
+        yield from _several("list")
+
+    node = ToolNode([yielding if kind == "items" else several], commands=commands)
+    (answer,) = node.invoke({"messages": [_call("several", {})]})["messages"]
+    assert answer.outcome.kind == "internal"
+    assert "hunter2" not in answer.text
 
 
 def test_the_answer_that_a_command_brings_along_is_the_calls_answer() -> None:

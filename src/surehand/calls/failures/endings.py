@@ -24,6 +24,7 @@ from surehand.errors import Complaint, InvalidArguments, ToolDefinitionError, To
 from surehand.messages import Message
 from surehand.outcomes import FailureKind, Outcome
 from surehand.policy import UNSET, ErrorRules, Unset
+from surehand.shapes import items_of
 from surehand.wording import clipped, followed_by
 
 __all__ = ["classify", "failed", "governed", "internal", "misfit", "timed_out", "unusable", "with_partial_output"]
@@ -79,9 +80,12 @@ def misfit(what: str, error: BaseException) -> Outcome:
 
 def unusable(call: Call, result: Any) -> ToolDefinitionError | None:
     """Why a tool's result cannot be its answer: a command is accepted only where the node allows it."""
-    if not is_command(result):
+    if any(map(is_command, items_of(result))):
+        problem = "it returned a Command among other things"
+        remedy = "Return one Command, with a ToolMessage in its update where the model is to be told more."
+    elif not is_command(result):
         return None
-    if not call.turn.host.allows_commands:
+    elif not call.turn.host.allows_commands:
         problem = "it returned a Command, which this node does not allow"
         remedy = "Give the node commands=True, or return a plain value."
     elif not isinstance(result.update, Mapping | list | Message | None):
