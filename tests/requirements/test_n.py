@@ -514,7 +514,12 @@ def test_N14_every_attempt_can_be_found_in_the_log_by_the_calls_id(caplog: pytes
 def test_N14_at_the_default_level_a_failure_is_logged_with_class_place_and_error_id_but_no_text(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    answer = _one({"text": "password=hunter2"}, "crash")
+    @tool
+    def log_in() -> str:
+        """Log in, with a password that the model does not know."""
+        raise RuntimeError("password=hunter2")
+
+    (answer,) = _answers(ToolNode([log_in]), ("log_in", {}))
     (record,) = [r for r in caplog.records if r.levelno == logging.WARNING]
     assert answer.outcome is not None
     assert str(answer.outcome.error_id) in record.getMessage()
