@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping
 from typing import Any, Final
 
 from mcp.types import AudioContent, CallToolResult, ContentBlock, ImageContent, TextContent
 
+from surehand.calls import ToolReturn
 from surehand.dialects.blocks import answer_text
 from surehand.integrations.mcp.outputs import Output
+from surehand.integrations.mcp.requests import Request
 from surehand.messages import ToolMessage
 from surehand.shapes import is_object, mapping_of
 
-__all__ = ["answered"]
+__all__ = ["answered", "handed_on"]
 
 logger = logging.getLogger("surehand.mcp")
 
@@ -22,7 +23,7 @@ _KINDS: Final = {"image": "image/png", "audio": "audio/wav", "input_image": "ima
 """Block types that hold bytes, and the type of bytes that do not say theirs."""
 
 
-def answered(message: ToolMessage, value: Any, output: Output | None, *, max_data: int | None = None) -> CallToolResult:
+def answered(message: ToolMessage, value: Any, output: Output | None, request: Request) -> CallToolResult:
     """The result that a client is given.
 
     A client that was told an output schema refuses a result without data that fits it, and its model never learns that
@@ -32,7 +33,7 @@ def answered(message: ToolMessage, value: Any, output: Output | None, *, max_dat
         message: The answer to the call.
         value: What the tool returned.
         output: What the tool is said to return; None where nothing was said.
-        max_data: The most characters of data that the client takes; None for no limit.
+        request: What the client asked.
     """
     content = message.content
     blocks: list[ContentBlock] = [_text(content)] if isinstance(content, str) else [_block(item) for item in content]
@@ -42,15 +43,24 @@ def answered(message: ToolMessage, value: Any, output: Output | None, *, max_dat
         return CallToolResult(content=blocks)
     data = output.data(value, message)
     if data is None:
-        logger.warning("the result of the tool %s is not of the type that it is annotated with", message.name)
-        return _without_data(blocks, "is not of the form that the tool declares")
-    if max_data is not None and len(json.dumps(data)) > max_data:
-        logger.warning("the result of the tool %s is larger than a client takes as data", message.name)
-        return _without_data(blocks, "is too large to be given as data over this connection")
+        return _without_data(message, blocks, "is not of the form that the tool declares")
+    if not request.takes(data):
+        return _without_data(message, blocks, "is too large to be given as data over this connection")
     return CallToolResult(content=blocks, structured_content=data)
 
 
-def _without_data(blocks: list[ContentBlock], why: str) -> CallToolResult:
+def handed_on(message: ToolMessage, value: Any, request: Request) -> CallToolResult:
+    """The result of a tool of another server, with the data that came from there; no schema was told for it."""
+    result = answered(message, value, None, request)
+    artifact = value.artifact if isinstance(value, ToolReturn) else None
+    data = mapping_of(artifact).get("structured_content")
+    if result.is_error or not is_object(data) or not request.takes(data):
+        return result
+    return CallToolResult(content=result.content, structured_content=dict(data))
+
+
+def _without_data(message: ToolMessage, blocks: list[ContentBlock], why: str) -> CallToolResult:
+    logger.warning("the result of the tool %s %s", message.name, why)
     words = f"The call was carried out, so do not repeat it. Its result {why}, and is given as text:"
     return CallToolResult(content=[_text(words), *blocks], is_error=True)
 

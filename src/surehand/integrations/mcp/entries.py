@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from surehand.integrations.mcp.outputs import Output
@@ -9,7 +10,7 @@ from surehand.shapes import mapping_of
 from surehand.spec import ToolSpec
 from surehand.tools.export import to_mcp
 
-__all__ = ["entry_of"]
+__all__ = ["entry_of", "is_foreign"]
 
 
 def entry_of(name: str, spec: ToolSpec, output: Output | None) -> dict[str, Any]:
@@ -20,10 +21,19 @@ def entry_of(name: str, spec: ToolSpec, output: Output | None) -> dict[str, Any]
         spec: The tool.
         output: What it returns; None where nothing is said of that.
     """
-    notes = mapping_of(spec.metadata.get("mcp"))
+    notes = _notes(spec)
     titles = (notes.get("title"), mapping_of(notes.get("declaration")).get("title"))
     title = next((text for text in titles if isinstance(text, str)), "")
     entry = to_mcp(spec, name=name, title=title, output_schema=None if output is None else output.schema)
     if isinstance(world := notes.get("openWorldHint"), bool):
         entry["annotations"] = {**entry.get("annotations", {}), "openWorldHint": world}
     return entry
+
+
+def is_foreign(spec: ToolSpec) -> bool:
+    """Whether it is a tool of another server, which is handed on."""
+    return "declaration" in _notes(spec)
+
+
+def _notes(spec: ToolSpec) -> Mapping[str, Any]:
+    return mapping_of(spec.metadata.get("mcp"))

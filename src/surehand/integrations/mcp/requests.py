@@ -57,14 +57,13 @@ class Request:
         self.question: InputRequiredResult | None = None
         """What the client has to ask its human before it calls again; None for nothing."""
 
-    @property
-    def max_data(self) -> int | None:
-        """The most characters of data that its answer may hold; None for no limit.
+    def takes(self, data: Mapping[str, Any]) -> bool:
+        """Whether its answer may hold so much data.
 
         Before 2026-07-28 an answer over HTTP is an event, and clients of the official SDK take none above a megabyte.
         """
         is_event = self._context.request is not None and self._context.protocol_version not in MODERN_PROTOCOL_VERSIONS
-        return _MAX_EVENT if is_event else None
+        return not is_event or len(json.dumps(data)) <= _MAX_EVENT
 
     def report(self, value: Any) -> None:
         """Tell the client how far the call is; on the loop of the request."""

@@ -39,8 +39,8 @@ from mcp.types import (
 
 from surehand.calls.journal import digest_of
 from surehand.events import CallFinished, CallProgressed, Event, Listener
-from surehand.integrations.mcp.answers import answered
-from surehand.integrations.mcp.entries import entry_of
+from surehand.integrations.mcp.answers import answered, handed_on
+from surehand.integrations.mcp.entries import entry_of, is_foreign
 from surehand.integrations.mcp.outputs import Output, output_of
 from surehand.integrations.mcp.pipes import InputLines
 from surehand.integrations.mcp.requests import Request, approve, request_now
@@ -194,7 +194,9 @@ class Service:
                     answers: list[ToolMessage] = await self._node.ainvoke([message])
                 finally:
                     request.end()
-            return answered(answers[0], request.value, self._output(tool.spec), max_data=request.max_data)
+            if is_foreign(tool.spec):
+                return handed_on(answers[0], request.value, request)
+            return answered(answers[0], request.value, self._output(tool.spec), request)
         except Exception as error:  # what the host's rules let out; a client is answered all the same
             logger.exception("the call %s of a client was not answered by its node", one_line(name), exc_info=error)
             return CallToolResult(content=[TextContent(text=_BROKEN)], is_error=True)

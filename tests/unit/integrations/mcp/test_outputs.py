@@ -177,7 +177,7 @@ def test_a_result_of_another_form_is_no_data_and_the_client_learns_that_the_call
     _, result = called(returning(kind, value), mode=mode)
     assert (result.is_error, result.structured_content) == (True, None)
     assert text_of(result).startswith("The call was carried out, so do not repeat it.")
-    assert "is not of the type that it is annotated with" in caplog.text
+    assert "is not of the form that the tool declares" in caplog.text
 
 
 def test_a_failure_has_no_data() -> None:

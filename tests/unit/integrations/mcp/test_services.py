@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from support.mcp.in_process import served, text_of
+from support.mcp.runs import Log, faulty, until
 from surehand import ToolContext, tool
 from surehand.events import Event
 
@@ -122,3 +124,38 @@ def test_what_the_hosts_rules_let_out_is_answered_all_the_same(caplog: pytest.Lo
 
     asyncio.run(main())
     assert "was not answered by its node" in caplog.text
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_tools_of_another_server_are_handed_on_with_their_data_and_errors(mode: str, tmp_path: Path) -> None:
+    log = Log(tmp_path / "log")
+
+    async def main() -> None:
+        async with faulty("--log", log.path) as other, served(other, mode=mode) as client:
+            assert (await client.list_tools()).tools[-2].output_schema is None
+            found = await client.call_tool("no_text", {})
+            assert (text_of(found), found.structured_content) == ('{"n": 1}', {"n": 1})
+            broken = await client.call_tool("undeclared_form", {})
+            assert (broken.is_error, text_of(broken), broken.structured_content) == (False, "fine", {"n": "many"})
+            kinds = [block.type for block in (await client.call_tool("blocks", {})).content]
+            assert kinds == ["text", "image", "audio", "text", "text", "image", "text"]
+            busy = await client.call_tool("busy", {})
+            assert (busy.is_error, text_of(busy), busy.structured_content) == (True, "Too many requests.", None)
+            refused = await client.call_tool("refuse", {"code": -32602})
+            assert (refused.is_error, "refused the arguments" in text_of(refused)) == (True, True)
+
+    asyncio.run(main())
+
+
+def test_a_call_that_is_cancelled_is_cancelled_at_the_server_behind(tmp_path: Path) -> None:
+    log = Log(tmp_path / "log")
+
+    async def main() -> None:
+        async with faulty("--log", log.path) as other, served(other) as client:
+            call = asyncio.create_task(client.call_tool("slow", {"seconds": 60}))
+            await asyncio.to_thread(until, lambda: bool(log.messages("tools/call")))
+            call.cancel()
+            await asyncio.wait([call])
+            await asyncio.to_thread(until, lambda: bool(log.messages("notifications/cancelled")))
+
+    asyncio.run(main())
