@@ -148,7 +148,7 @@ class Screen:
         if not isinstance(value, int | float):
             return value
         if isinstance(value, bool):
-            is_wrong = "boolean" not in types and bool(types & _NUMERIC)
+            is_wrong = "boolean" not in types and bool(types & _NUMERIC or direction.times)
         else:
             is_wrong = bool(direction.dates) and not types & _NUMERIC
         if is_wrong:
@@ -211,9 +211,9 @@ class Screen:
 
 
 def _expected(direction: Direction) -> str:
-    if direction.dates:
-        other = "" if direction.is_date else " or a string"
-        return f"{date_or_time(direction.dates)}{other}"
+    if direction.times:
+        other = "" if direction.is_date or not direction.dates else " or a string"
+        return f"{date_or_time(direction.times)}{other}"
     return one_of(direction.choices) if direction.choices else expectation(direction.types)
 
 

@@ -50,6 +50,7 @@ _NAMES_OF_TYPES: Final[Mapping[type, str]] = {
 }
 _ANNOTATIONS: Final = frozenset({"$ref", "title", "description", "default", "examples", "deprecated", "$comment"})
 _DATES: Final = frozenset({"date", "date-time", "time"})
+_TIMES: Final = _DATES | {"duration"}
 
 
 @dataclass(slots=True, eq=False)
@@ -79,15 +80,19 @@ class Direction:
     is_nullable: bool = True
     is_secret: bool = False
     """Whether the value must never be shown."""
-    dates: frozenset[str] = frozenset()
-    """The formats of dates and times that are taken here; validators also take numbers of seconds for them, which
-    nobody asks for."""
+    times: frozenset[str] = frozenset()
+    """The formats of dates, times and durations that are taken here; validators read numbers, and true, as seconds."""
     is_date: bool = False
     """Whether all text is a date or time here."""
     is_complete: bool = False
     """Whether it has been read to its end; a reference to a place that is still being read has not."""
     is_text: bool = False
     """Whether text is text here, and never to be read as something else."""
+
+    @property
+    def dates(self) -> frozenset[str]:
+        """The formats of which nobody means seconds by a number."""
+        return self.times & _DATES
 
     def hides_secret(self) -> bool:
         """Whether a secret stands here or anywhere below."""
@@ -227,8 +232,8 @@ class _Reader:
             direction.choices = (schema["const"],)
         elif is_array(values := schema.get("enum")):
             direction.choices = tuple(values)
-        if (name := schema.get("format")) in _DATES:
-            direction.dates |= {name}
+        if (name := schema.get("format")) in _TIMES:
+            direction.times |= {name}
         direction.is_secret |= bool(schema.get("writeOnly")) or schema.get("format") == "password"
 
     def _fill_object(self, direction: Direction, schema: Mapping[str, Any]) -> None:
@@ -301,7 +306,7 @@ def _unite(direction: Direction, found: Sequence[Direction]) -> None:
         direction.branches = tuple(nested)
         direction.tag = next((part.tag for part in kinds if part.tag), direction.tag)
     direction.types = types
-    direction.dates = frozenset(name for part in found for name in part.dates)
+    direction.times = frozenset(name for part in found for name in part.times)
 
 
 _INHERITED: Final = (
@@ -313,7 +318,7 @@ _INHERITED: Final = (
     "prefix",
     "branches",
     "tag",
-    "dates",
+    "times",
     "is_secret",
 )
 

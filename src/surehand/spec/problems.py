@@ -12,13 +12,12 @@ from surehand.shapes import is_object, mapping_of
 from surehand.spec.directions import Direction, choices_at, direction_at, is_hidden
 from surehand.spec.legacy_schema import legacy_problems
 from surehand.spec.schema import Problem
-from surehand.spec.wording import A_DATE, A_DATETIME, A_TIME, expectation, listed, one_of, plural, received
+from surehand.spec.wording import A_DATE, A_DATETIME, A_DURATION, A_TIME, expectation, listed, one_of, plural, received
 
 __all__ = ["problems_of"]
 
 _AN_OBJECT: Final = "an object"
 _AN_ARRAY: Final = "an array"
-_A_DURATION: Final = "a duration such as 'PT1H30M' or a number of seconds"
 
 _EXPECTED: Final[Mapping[str, str]] = {
     "int_type": "an integer",
@@ -63,8 +62,8 @@ _EXPECTED: Final[Mapping[str, str]] = {
     "timezone_naive": "a date and time without a time zone",
     "time_type": A_TIME,
     "time_parsing": A_TIME,
-    "time_delta_type": _A_DURATION,
-    "time_delta_parsing": _A_DURATION,
+    "time_delta_type": A_DURATION,
+    "time_delta_parsing": A_DURATION,
     "decimal_type": "a decimal number",
     "decimal_parsing": "a decimal number",
     "uuid_type": "a UUID",

@@ -25,7 +25,9 @@ from pydantic.fields import FieldInfo
 from typing_extensions import is_typeddict, override
 
 from surehand.errors import ToolDefinitionError, shown
+from surehand.grammar import ExactFloat
 from surehand.policy import Unset
+from surehand.shapes import is_array, is_object, mapping_of
 from surehand.spec.accepted import accepted
 from surehand.spec.generation import directed_schema, shown_schema
 from surehand.spec.problems import problems_of
@@ -53,6 +55,50 @@ class _TypedSchema(ArgumentSchema):
         )
 
 
+def _check_of(validator: Any, kind: Any) -> Callable[[Any], Any]:
+    """How arguments are validated: as Python objects, or as JSON where a part of the schema is strict.
+
+    Strict validation of Python objects refuses dates and enums as text, which is how JSON carries them.
+    """
+    core: Any = kind.core_schema if isinstance(kind, TypeAdapter) else kind.__pydantic_core_schema__
+    if not _is_strict(core, set()):
+        check: Callable[[Any], Any] = validator.validate_python
+        return check
+
+    def check_as_json(arguments: Any) -> Any:
+        try:
+            return validator.validate_json(json.dumps(_with_digits(arguments)))
+        except ValidationError:
+            return validator.validate_json(json.dumps(arguments))
+
+    return check_as_json
+
+
+def _with_digits(value: Any) -> Any:
+    """The value with text for numbers of more digits than a float holds, which a decimal reads in full."""
+    if is_object(value):
+        return {key: _with_digits(item) for key, item in value.items()}
+    if is_array(value):
+        return [_with_digits(item) for item in value]
+    return str(value) if isinstance(value, ExactFloat) else value
+
+
+_ALIKE: Final = frozenset({"str", "int", "float", "bool", "none"})
+"""The types that are the same in JSON and in Python."""
+
+
+def _is_strict(part: Any, seen: set[int]) -> bool:
+    """Whether anything in a schema of pydantic's inside is checked strictly."""
+    if id(part) in seen:
+        return False
+    seen.add(id(part))
+    if is_array(part):
+        return any(_is_strict(item, seen) for item in part)
+    inner = mapping_of(part)
+    is_own = inner.get("strict") is True and inner.get("type") not in _ALIKE
+    return is_own or any(_is_strict(value, seen) for name, value in inner.items() if name != "strict_schema")
+
+
 class ModelSchema(_TypedSchema):
     """A pydantic model class.
 
@@ -72,10 +118,7 @@ class ModelSchema(_TypedSchema):
         self._checked = checked
         self._hidden = hidden
         self._whole = whole
-        self._check: Callable[[Any], BaseModel] = checked.__pydantic_validator__.validate_python
-        if model.model_config.get("strict"):
-            # strict validation of Python objects refuses dates as text, which is how JSON carries them
-            self._check = lambda arguments: checked.model_validate_json(json.dumps(arguments))
+        self._check: Callable[[Any], BaseModel] = _check_of(checked.__pydantic_validator__, checked)
 
     @override
     def validate(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -110,6 +153,7 @@ class AdapterSchema(_TypedSchema):
         self.model = kind
         self._whole = whole
         self._adapter = adapter
+        self._check = _check_of(adapter.validator, adapter)
 
     @override
     def validate(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,7 +170,7 @@ class AdapterSchema(_TypedSchema):
 
     def _checked(self, arguments: Mapping[str, Any]) -> Any:
         try:
-            return self._adapter.validator.validate_python(arguments)
+            return self._check(arguments)
         except ValidationError as error:
             raise self._mismatch(error, arguments) from error
 
@@ -146,7 +190,7 @@ class SignatureSchema(_TypedSchema):
         inner, self.names = self.names, {}
         self.names.update({given: name for given, name in inner.items() if given not in self._renamed})
         self.names.update({name: inner[internal] for internal, name in self._renamed.items()})
-        self._check: Callable[[Any], BaseModel] = fields.model.__pydantic_validator__.validate_python
+        self._check: Callable[[Any], BaseModel] = _check_of(fields.model.__pydantic_validator__, fields.model)
 
     @override
     def validate(self, arguments: Mapping[str, Any]) -> dict[str, Any]:

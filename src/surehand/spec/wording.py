@@ -9,12 +9,24 @@ from typing import Any, Final, cast
 from surehand.shapes import is_object
 from surehand.wording import clipped
 
-__all__ = ["A_DATE", "A_DATETIME", "A_TIME", "date_or_time", "expectation", "listed", "one_of", "plural", "received"]
+__all__ = [
+    "A_DATE",
+    "A_DATETIME",
+    "A_DURATION",
+    "A_TIME",
+    "date_or_time",
+    "expectation",
+    "listed",
+    "one_of",
+    "plural",
+    "received",
+]
 
 A_DATE: Final = "a date such as '2024-05-31'"
 A_DATETIME: Final = "a date and time such as '2024-05-31T09:30:00Z'"
 A_TIME: Final = "a time such as '09:30:00'"
-_DATES: Final[Mapping[str, str]] = {"date": A_DATE, "date-time": A_DATETIME, "time": A_TIME}
+A_DURATION: Final = "a duration such as 'PT1H30M' or a number of seconds"
+_TIMES: Final[Mapping[str, str]] = {"date": A_DATE, "date-time": A_DATETIME, "time": A_TIME, "duration": A_DURATION}
 _MAX_TEXT: Final = 60
 """The most characters of a value that are shown."""
 _MAX_CHOICES: Final = 20
@@ -83,9 +95,9 @@ def expectation(types: Iterable[str]) -> str:
 
 
 def date_or_time(formats: Iterable[str]) -> str:
-    """The formats of dates and times as words: ``a date such as '2024-05-31'``."""
+    """The formats of dates, times and durations as words: ``a date such as '2024-05-31'``."""
     known = set(formats)
-    return _a_list_of([words for name, words in _DATES.items() if name in known], "or")
+    return _a_list_of([words for name, words in _TIMES.items() if name in known], "or")
 
 
 def listed(choices: Iterable[object]) -> str:

@@ -20,6 +20,7 @@ from pydantic import (
     Field,
     RootModel,
     SecretStr,
+    Strict,
     StringConstraints,
     field_validator,
     model_validator,
@@ -27,6 +28,7 @@ from pydantic import (
 
 from support.arguments import complaints, delivered, refused, valid, values
 from surehand.errors import ToolDefinitionError
+from surehand.grammar import parse_arguments
 from surehand.spec import InjectedToolArg, schema_of, spec_from_function
 
 AWKWARD = ["schema", "copy", "json", "model_config", "validate", "dict", "model_fields", "construct", "_private", "__x"]
@@ -484,6 +486,8 @@ def test_members_of_another_kind_are_not_told_where_one_was_meant() -> None:
             "a date such as '2024-05-31' or a date and time such as '2024-05-31T09:30:00Z', got the text '20240131'",
         ),
         (datetime | str, 5, "a date and time such as '2024-05-31T09:30:00Z' or a string, got the number 5"),
+        (timedelta, True, "a duration such as 'PT1H30M' or a number of seconds, got true"),
+        (datetime, True, "a date and time such as '2024-05-31T09:30:00Z', got true"),
         (Literal[1, 2, "3"], True, "one of 1, 2 or '3', got true"),
         (Sequence[int], "12", "an array, got the text '12'"),
         (date | str, 5, "a date such as '2024-05-31' or a string, got the number 5"),
@@ -565,3 +569,36 @@ def test_digits_are_a_number_where_a_number_may_stand(kind: Any, given: str, num
 
     assert (found.values, type(found.values["x"])) == ({"x": number}, type(number))
     assert found.repairs[0].startswith("read the text at $.x as ")
+
+
+class Exact(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    day: date
+    colour: Colour
+    size: int = 1
+
+
+def test_a_strict_part_takes_what_json_has_no_type_for_as_text() -> None:
+    def tool(x: Exact, day: Annotated[date, Strict()], more: list[Exact] | None = None) -> None: ...
+
+    given = {"day": "2024-01-31", "colour": "RED", "size": "5"}
+    exact = Exact(day=date(2024, 1, 31), colour=Colour.RED, size=5)
+
+    assert values(tool, {"x": given, "day": "2024-01-31", "more": [given]}) == {
+        "x": exact,
+        "day": date(2024, 1, 31),
+        "more": [exact],
+    }
+    assert complaints(tool, {"x": {**given, "day": "x", "size": 1.5}, "day": "2024-01-31"}) == [
+        "$.x.day: expected a date such as '2024-05-31', got the text 'x'",
+        "$.x.size: expected an integer, got the number 1.5",
+    ]
+
+
+def test_a_strict_part_costs_no_digit() -> None:
+    def tool(price: Annotated[Decimal, Strict()], note: str) -> None: ...
+
+    given = parse_arguments('{"price": 1.10000000000000000000001, "note": "ä \\"x\\""}').value
+
+    assert values(tool, given) == {"price": Decimal("1.10000000000000000000001"), "note": 'ä "x"'}
