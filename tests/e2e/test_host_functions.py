@@ -6,6 +6,7 @@ Libraries raise more than ``Exception``: a panic of native code, a cancellation 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -180,6 +181,24 @@ def test_a_handler_of_errors_that_fails_costs_its_words_only(kind: type[BaseExce
     asked = {"handle_tool_errors": True, "idempotent": True, "retry": RetryPolicy(retry_on=raising(kind))}
     kinds, done = ended(is_async=is_async, clock=FakeClock(), **asked)
     assert (kinds[1:], done) == ([None, None], ["c1", "c2"])
+
+
+@RAISED
+@pytest.mark.parametrize("is_async", [True, False])
+def test_a_handler_or_filter_of_the_log_costs_no_call_its_answer(
+    kind: type[BaseException], *, is_async: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "surehand.calls")
+    calls = logging.getLogger("surehand.calls")
+    broken = raising(kind)
+    calls.addFilter(broken)
+    try:
+        assert ended(is_async=is_async) == ([None] * 3, ["c0", "c1", "c2"])
+        failing = ended(is_async=is_async, handle_tool_errors=True)
+        assert failing == (["exception", None, None], ["c1", "c2"])
+        assert ended(is_async=is_async, listener=on_first(CallStarted, ValueError))[0] == [None] * 3
+    finally:
+        calls.removeFilter(broken)
 
 
 class BrokenClock:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import traceback
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, TypeVar
 
@@ -48,10 +50,22 @@ def _tell(listener: Listener, event: Event) -> None:
         log_fault(f"the listener {name_of(listener)} failed on {type(event).__name__}", error)
 
 
+def _write(level: int, message: str, *values: Any, **options: Any) -> None:
+    """Write a line into the log; a handler or filter of the host's that fails is told of where the log cannot be."""
+    try:
+        logger.log(level, message, *values, **options)
+    except BaseException as error:  # it must not cost the call its answer
+        if gets_through(error):
+            raise
+        if logging.raiseExceptions:  # as the handlers of the standard library do it; what else failed may hold secrets
+            with suppress(Exception):
+                traceback.print_exception(error, chain=False)
+
+
 def log_attempt(call: Call, number: int) -> None:
     """Say that a body is about to start; at DEBUG."""
     if logger.isEnabledFor(logging.DEBUG):
-        logger.debug("%s: attempt %d of tool %s", one_line(call.id), number, call.name, extra=_extra(call))
+        _write(logging.DEBUG, "%s: attempt %d of tool %s", one_line(call.id), number, call.name, extra=_extra(call))
 
 
 def log_outcome(call: Call, outcome: Outcome) -> None:
@@ -63,9 +77,10 @@ def log_outcome(call: Call, outcome: Outcome) -> None:
     """
     if outcome.kind is None:
         if logger.isEnabledFor(logging.DEBUG):
-            logger.debug("%s: tool %s succeeded", one_line(call.id), call.name, extra=_extra(call))
+            _write(logging.DEBUG, "%s: tool %s succeeded", one_line(call.id), call.name, extra=_extra(call))
         return
-    logger.warning(
+    _write(
+        logging.WARNING,
         "%s: tool %s ended as %s%s%s",
         one_line(call.id),  # it and the name are the model's, which could write lines of its own into the log
         one_line(call.name),
@@ -76,13 +91,20 @@ def log_outcome(call: Call, outcome: Outcome) -> None:
     )
     error, error_id = outcome.error, outcome.error_id
     if error is not None and error_id is not None and logger.isEnabledFor(logging.DEBUG):
-        logger.debug("%s: error %s in full", one_line(call.id), error_id, exc_info=error, extra=_extra(call))
+        _write(logging.DEBUG, "%s: error %s in full", one_line(call.id), error_id, exc_info=error, extra=_extra(call))
 
 
 def log_pause(call: Call, questions: int) -> None:
     """Say that a call waits for answers; at DEBUG."""
     if logger.isEnabledFor(logging.DEBUG):
-        logger.debug("%s: tool %s waits for %d answers", one_line(call.id), call.name, questions, extra=_extra(call))
+        _write(
+            logging.DEBUG,
+            "%s: tool %s waits for %d answers",
+            one_line(call.id),
+            call.name,
+            questions,
+            extra=_extra(call),
+        )
 
 
 def log_fault(what: str, error: BaseException) -> None:
@@ -91,8 +113,8 @@ def log_fault(what: str, error: BaseException) -> None:
     Such code is handed what tools raise, and may well raise it again.
     """
     what = one_line(what, _MAX_WHAT)
-    logger.error("%s: %s", what, _class_and_place(error))
-    logger.debug("%s, in full", what, exc_info=error)
+    _write(logging.ERROR, "%s: %s", what, _class_and_place(error))
+    _write(logging.DEBUG, "%s, in full", what, exc_info=error)
 
 
 def _extra(call: Call) -> dict[str, Any]:
