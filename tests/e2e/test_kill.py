@@ -80,7 +80,7 @@ def test_killed_at_a_point_a_run_goes_on_and_does_nothing_twice(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1_200)
 @on_each_store
 @at_each_point
 def test_so_do_twenty_at_each_point(store: Store, point: Point, yard: Yard, orders: Orders) -> None:
@@ -97,7 +97,7 @@ def test_killed_at_any_time_a_run_goes_on_and_does_nothing_twice(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1_200)
 @on_each_store
 def test_so_do_forty_that_are_killed_at_any_time(store: Store, yard: Yard, orders: Orders, takes: float) -> None:
     for _ in range(40):
@@ -113,7 +113,7 @@ def test_of_two_processes_that_go_on_with_one_thread_one_wins_and_nothing_happen
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1_200)
 @on_each_store
 def test_so_do_forty_pairs_of_processes(store: Store, yard: Yard, orders: Orders, takes: float) -> None:
     for _ in range(40):
@@ -129,7 +129,7 @@ def test_a_process_that_wakes_up_when_another_has_gone_on_with_its_run_does_noth
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(1_200)
 @on_each_store
 def test_so_do_forty_that_wake_up(store: Store, yard: Yard, orders: Orders, takes: float) -> None:
     for _ in range(40):

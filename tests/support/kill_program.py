@@ -293,7 +293,7 @@ def serve() -> None:
         else:
             _, status = os.waitpid(asked["wait"], 0)
             answer = {"status": os.waitstatus_to_exitcode(status)}
-        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.write(json.dumps({**answer, "number": asked["number"]}) + "\n")
         sys.stdout.flush()
 
 
