@@ -55,7 +55,7 @@ def mapping_of(value: object) -> Mapping[str, Any]:
 
 def items_of(value: object) -> list[Any]:
     """The items of a list or tuple, in a new list; of anything else none."""
-    return list(cast("list[Any]", value)) if isinstance(value, list | tuple) else []
+    return list(cast("list[Any]", value)) if is_array(value) or is_a(value, tuple) else []
 
 
 def is_same(left: object, right: object) -> bool:

@@ -7,7 +7,7 @@ import contextvars
 import inspect
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import Annotated, Any, TypeVar
 
 import pytest
@@ -799,6 +799,31 @@ def test_a_command_that_cannot_be_read_costs_the_turn_no_answer(update: Any) -> 
 
     answers = ToolNode([move, quick], commands=True).invoke([_turn("move", "quick")])
     assert [answer.outcome.kind for answer in answers] == ["internal", None]
+
+
+class _Unasked:
+    """What does not say what it is."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise ValueError(name)
+
+
+class _Unread(list[int]):
+    """A list that cannot be gone through."""
+
+    def __iter__(self) -> Iterator[int]:
+        raise ValueError("nobody goes through this")
+
+
+@pytest.mark.parametrize("make", [_Unasked, _Unread, lambda: _Unread([1])])
+def test_a_result_that_fails_when_it_is_looked_at_is_a_result(make: Callable[[], Any]) -> None:
+    @tool
+    def work() -> Any:
+        """Work."""
+        return make()
+
+    (answer,) = ToolNode([work]).invoke([_turn("work")])
+    assert (answer.status, bool(answer.text)) == ("success", True)
 
 
 def test_a_fatal_exception_ends_the_turn_only_when_all_its_calls_have_ended() -> None:

@@ -80,7 +80,7 @@ def misfit(what: str, error: BaseException) -> Outcome:
 
 def unusable(call: Call, result: Any) -> ToolDefinitionError | None:
     """Why a tool's result cannot be its answer: a command is accepted only where the node allows it."""
-    if any(map(is_command, items_of(result))):
+    if _holds_commands(result):
         problem = "it returned a Command among other things"
         remedy = "Return one Command, with a ToolMessage in its update where the model is to be told more."
     elif not is_command(result):
@@ -94,6 +94,13 @@ def unusable(call: Call, result: Any) -> ToolDefinitionError | None:
     else:
         return None
     return ToolDefinitionError(tool=call.name, problem=problem, remedy=remedy)
+
+
+def _holds_commands(result: Any) -> bool:
+    try:
+        return any(map(is_command, items_of(result)))
+    except Exception:  # noqa: BLE001 - a list of the tool's own may fail when it is gone through, and is rendered as such
+        return False
 
 
 def governed(call: Call, outcome: Outcome) -> Call:
