@@ -179,7 +179,7 @@ def test_what_a_server_answers_to_the_first_question_is_not_blamed_for_what_come
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_server_that_asks_for_a_wait_is_told_of_and_left_alone_so_long(faults: FaultyHttp, status: int) -> None:
+def test_a_wait_that_a_server_asks_for_is_told(faults: FaultyHttp, status: int) -> None:
     with McpServer.http(faults.url) as server:
         node = ToolNode(server)
         faults.replies["tools/call"] = Reply(status, headers={"retry-after": "7"})
