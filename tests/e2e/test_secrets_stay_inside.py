@@ -490,7 +490,7 @@ def the_progress_of_a_body(secret: str) -> Scene:
 def a_late_result(secret: str) -> Scene:
     release = threading.Event()
 
-    @tool(timeout=0.02)
+    @tool(timeout=0.3)  # so that its thread has begun by then
     def work() -> str:
         """Work."""
         release.wait(10)
@@ -503,7 +503,7 @@ def a_late_result(secret: str) -> Scene:
 def a_late_exception(secret: str) -> Scene:
     release = threading.Event()
 
-    @tool(timeout=0.02)
+    @tool(timeout=0.3)  # so that its thread has begun by then
     def work() -> str:
         """Work."""
         release.wait(10)
