@@ -67,7 +67,7 @@ def test_LOOP_01_a_call_that_fails_again_and_again_is_corrected_in_words_then_re
     model = FunctionModel(lambda messages: asking(("fail", {"x": 1})))
     result = create_agent(model, [fail], max_iterations=1_000).invoke("go")
     assert result["end_reason"] == "repeated_failure"
-    assert kinds(result) == ["exception"] * 4 + ["limit"] * 3
+    assert kinds(result) == ["exception"] * 4 + ["limit"] * 4
     texts = [message.text for message in result["messages"] if isinstance(message, ToolMessage)]
     assert "1 is no good" in texts[0]
     assert "The same result as before: it has come 2 times now." in texts[1]
@@ -84,7 +84,7 @@ def test_LOOP_01_a_call_that_succeeds_again_and_again_is_no_progress() -> None:
     model = FunctionModel(lambda messages: asking(("look", {})))
     result = create_agent(model, [look]).invoke("go")
     assert result["end_reason"] == "no_progress"
-    assert kinds(result) == [None] * 4 + ["limit"] * 3
+    assert kinds(result) == [None] * 4 + ["limit"] * 4
 
 
 def test_LOOP_01_a_model_that_heeds_the_words_goes_on() -> None:
@@ -99,7 +99,23 @@ def test_LOOP_01_the_numbers_are_the_hosts_to_choose() -> None:
     model = FunctionModel(lambda messages: asking(("fail", {"x": 1})))
     rule = NoProgress(warn_after=1, refuse_after=2, stop_after=1)
     result = create_agent(model, [fail], no_progress=rule).invoke("go")
-    assert kinds(result) == ["exception"] * 2 + ["limit"]
+    assert kinds(result) == ["exception"] * 2 + ["limit"] * 2
+
+
+def test_LOOP_01_a_model_that_is_stuck_is_asked_for_its_last_words_without_tools() -> None:
+    model = ScriptedModel([*(asking(("fail", {"x": 1})) for _ in range(7)), "1 cannot be done."])
+    result = create_agent(model, [fail], tool_choice="fail").invoke("go")
+    assert [request.tool_names for request in model.requests] == [("fail",)] * 7 + [()]
+    assert "No tool can be called any more" in model.requests[-1][-1].text
+    assert (result["end_reason"], result["messages"][-1].text) == ("repeated_failure", "1 cannot be done.")
+    assert result["messages"][-2].type == "tool"
+
+
+def test_LOOP_01_where_the_model_may_not_be_asked_again_the_reason_is_told_all_the_same() -> None:
+    model = FunctionModel(lambda messages: asking(("fail", {"x": 1})))
+    rule = NoProgress(warn_after=1, refuse_after=2, stop_after=1)
+    result = create_agent(model, [fail], no_progress=rule, max_iterations=4).invoke("go")
+    assert (result["end_reason"], kinds(result)) == ("repeated_failure", ["exception"] * 2 + ["limit"] * 2)
 
 
 def test_LOOP_01_the_same_holds_in_a_loop_of_the_hosts_own() -> None:
@@ -193,7 +209,7 @@ def test_LOOP_09_at_the_limit_the_model_is_asked_once_more_without_tools(choice:
     result = create_agent(model, [add], tool_choice=choice, limits=Limits(calls=3)).invoke("go")
     assert [request.tool_names for request in model.requests] == [("add",)] * 3 + [()]
     assert model.requests[-1].tool_choice is None
-    assert "no tool can be called any more" in model.requests[-1][-1].text
+    assert "No tool can be called any more" in model.requests[-1][-1].text
     assert (result["end_reason"], result["messages"][-1].text) == ("max_calls", "6 in all")
 
 

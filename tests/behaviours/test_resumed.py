@@ -88,7 +88,7 @@ def test_LOOP_01_a_call_that_fails_again_and_again_ends_the_run_also_where_it_st
     model = FunctionModel(lambda messages: asking(turns_so_far(messages), "fail", x=1))
     result = run(partial(create_agent, model, [fail]))
     assert result["end_reason"] == "repeated_failure"
-    assert kinds(result) == ["exception"] * 4 + ["limit"] * 3
+    assert kinds(result) == ["exception"] * 4 + ["limit"] * 4
 
 
 @in_any_way

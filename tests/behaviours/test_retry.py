@@ -242,7 +242,7 @@ UNREADABLE = {"name": "search", "args": "{query: "}
 def test_RETRY_06_one_budget_holds_for_all_that_a_model_may_correct(wrong: dict[str, Any]) -> None:
     result = create_agent(stubborn_model(wrong), [tool(search)], limits=Limits(corrections=3)).invoke("go")
     assert result["end_reason"] == "corrections"
-    assert len(kinds(result["messages"])) == 3
+    assert len(kinds(result["messages"])) == 4
 
 
 def test_RETRY_06_retries_of_a_body_do_not_use_it_up() -> None:
@@ -271,7 +271,7 @@ def test_RETRY_07_the_budget_counts_turns_and_not_calls() -> None:
     model = stubborn_model(WRONG_NAME, WRONG_ARGUMENTS, UNREADABLE)
     result = create_agent(model, [tool(search)], limits=Limits(corrections=2)).invoke("go")
     assert result["end_reason"] == "corrections"
-    assert len(kinds(result["messages"])) == 6
+    assert len(kinds(result["messages"])) == 9
 
 
 def test_RETRY_07_a_turn_with_one_call_that_runs_begins_the_count_anew() -> None:

@@ -428,13 +428,13 @@ def test_too_many_of_them_in_a_row_end_the_run(limits: Limits | None, turns: int
     model = FunctionModel(lambda messages: asking(call(f"c{len(messages)}", a="x")))
     result = create_agent(model, [add], limits=limits).invoke("hi")
     assert result["end_reason"] == "corrections"
-    assert outcomes(result) == ["invalid_arguments"] * turns
+    assert outcomes(result) == [*["invalid_arguments"] * turns, "limit"]
 
 
 def test_an_agent_without_tools_is_kept_from_calling_for_ever_too() -> None:
     model = FunctionModel(lambda messages: asking(call(f"c{len(messages)}")))
     result = create_agent(model).invoke("hi")
-    assert (result["end_reason"], len(outcomes(result))) == ("corrections", 10)
+    assert (result["end_reason"], outcomes(result)) == ("corrections", [*["unknown_tool"] * 10, "limit"])
 
 
 def test_without_the_guard_a_model_may_repeat_itself() -> None:

@@ -41,7 +41,7 @@ __all__ = ["Loop", "attach_state"]
 logger = logging.getLogger("surehand.agent")
 
 _LAST_WORDS: Final = (
-    "The limit of this run is reached, and no tool can be called any more. Answer now, with what you have."
+    "No tool can be called any more in this run. Answer now, with what you have, and say what could not be done."
 )
 _NO_TOOLS: Final = "The call was not executed: there are no tools here. Answer without calling one."
 _NO_SUCH_TOOL: Final = "The call was not executed: there is no tool of this name here."
@@ -138,13 +138,14 @@ class Loop:
     async def _offer(
         self, state: AgentState, messages: list[Message], config: RunConfig
     ) -> tuple[Offer, EndReason | None]:
-        """What is offered in this turn, and which limit is used up, so that it is nothing."""
+        """What is offered in this turn, and why it is nothing where these are to be the model's last words."""
+        stuck = self.verdicts.if_stuck(messages)
         if self.tools is None:
-            return self.models.known, None
-        offered = await self.tools.aoffered({**state, "messages": messages}, config)
+            return self.models.known, stuck
+        offered = () if stuck else await self.tools.aoffered({**state, "messages": messages}, config)
         offer = self.models.of(offered)
         _remember(self, offer)
-        return offer, None if offered else self._spent(messages)
+        return offer, stuck or (None if offered else self._spent(messages))
 
     async def known_offer(self, state: AgentState, config: RunConfig) -> Offer:
         """What was offered for the newest reply; where another process asked for it, what would be offered now."""

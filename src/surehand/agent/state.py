@@ -50,10 +50,11 @@ EndReason: TypeAlias = Literal[
 wanted tools when it had been asked as often as allowed. ``max_calls``, ``max_seconds``, ``max_output``: what the run
 may use up was used up, and the model was asked for its last words without tools. ``corrections``: too many turns in a
 row held nothing but calls that could not be run, or answers that do not fit. ``repeated_failure``: the model made a
-call again and again that fails in the same way each time; ``no_progress``: that brings the same result. ``truncated``:
-the answer was cut off, by the output limit, a content filter or a failure. ``empty_reply``: the provider lost the
-reply, and lost it again when asked anew. ``text_call``: the answer looks like a call that the model wrote as text (see
-``text_calls=`` of the models). ``unstructured_answer``: the model answered in words, also when it was asked for an answer that fits
+call again and again that fails in the same way each time; ``no_progress``: that brings the same result. In these three
+cases it was asked for its last words, too, where there was a request left. ``truncated``: the answer was cut off, by
+the output limit, a content filter or a failure. ``empty_reply``: the provider lost the reply, and lost it again when
+asked anew. ``text_call``: the answer looks like a call that the model wrote as text (see ``text_calls=`` of the
+models). ``unstructured_answer``: the model answered in words, also when it was asked for an answer that fits
 ``response_format``. ``middleware``: a middleware ended the run.
 """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from surehand.agent.asking import is_lost
 from surehand.agent.offers import Offer
@@ -80,11 +80,11 @@ class Verdicts:
         # One failure among them, and the model is asked: it has to tell the user, or to correct the call.
         if answers and all(answer.status == "success" and answer.name in offer.direct for answer in answers):
             return "return_direct"
-        if not any(answer.status == "success" for answer in answers):
-            reason = self._on_failure([*messages, *answers], offer)
-            if reason is not None:
-                return reason
-        return self.if_asked_out(asked)
+        conversation, is_failure = [*messages, *answers], not any(answer.status == "success" for answer in answers)
+        if self.form is not None and is_failure and self.form.is_hopeless(conversation, offer.names):
+            return "corrections"
+        asked_out = self.if_asked_out(asked)
+        return (self.if_stuck(conversation) or asked_out) if asked_out else None
 
     def if_asked_out(self, asked: int) -> EndReason | None:
         """Why the model may not be asked again; None where it may."""
@@ -106,12 +106,13 @@ class Verdicts:
             return "unstructured_answer" if form.is_called else "corrections"
         return self.if_asked_out(asked)
 
-    def _on_failure(self, messages: Sequence[Message], offer: Offer) -> EndReason | None:
-        """Why there is no use in going on after a turn in which nothing succeeded; None where there may be."""
+    def if_stuck(self, messages: Sequence[Message]) -> EndReason | None:
+        """Why there is no use in further calls after a turn in which nothing succeeded; None where there may be."""
+        answers = takewhile(lambda message: isinstance(message, ToolMessage), reversed(messages))
+        if any(cast("ToolMessage", answer).status == "success" for answer in answers):
+            return None
         history: History = past_calls(messages)
         if self.limits.corrections is not None and history.corrections >= self.limits.corrections:
-            return "corrections"
-        if self.form is not None and self.form.is_hopeless(messages, offer.names):
             return "corrections"
         if self.no_progress is None or history.stuck_turns < self.no_progress.stop_after:
             return None

@@ -18,7 +18,17 @@ from typing import Any, Final, Literal, TypeAlias
 
 from surehand.calls.call import Call
 from surehand.calls.failures import failed
-from surehand.calls.history import NOT_EXECUTED, NOTE, REPEATED, STUCK, History, PastCall, likeness_of, result_of
+from surehand.calls.history import (
+    NOT_EXECUTED,
+    NOTE,
+    REPEATED,
+    REPEATED_IN_DOUBT,
+    STUCK,
+    History,
+    PastCall,
+    likeness_of,
+    result_of,
+)
 from surehand.calls.results import shorten
 from surehand.calls.table import RegisteredTool, ToolTable
 from surehand.concurrency import Clock
@@ -32,6 +42,7 @@ SpentLimit: TypeAlias = Literal["turns", "calls", "seconds", "output_chars"]
 
 _KNOWN_RESULT: Final = 2_000
 """The most characters of an earlier result that are repeated; the model has been given it before."""
+_INSIST: Final = "(for that, the same call would have to come once more)"
 _NO_RESULT: Final = frozenset({FailureKind.LIMIT, FailureKind.SKIPPED, FailureKind.CANCELLED, FailureKind.EXPIRED})
 """The answers to calls that came to nothing which could be the same again."""
 
@@ -144,17 +155,20 @@ class Guard:
         return FailureKind.LIMIT, text
 
     def _repeated(self, tool: RegisteredTool, earlier: Sequence[PastCall]) -> _Stop | None:
-        """Answer a call that was made before with what it came to, unless the model insists on it."""
+        """Answer a call that was made before, or may have been, with what is known of it, unless the model insists."""
         if tool.may_run_twice or not tool.options.repeat_guard:
             return None
         last = next((past for past in reversed(earlier) if past.is_executed or past.is_done or past.is_repeat), None)
-        if last is None or not last.is_done:  # the first time, after a failure, or insisted on
+        if last is None or not (last.is_done or last.is_in_doubt):  # the first time, after a failure, or insisted on
             return None
+        known = shorten(last.result, _KNOWN_RESULT)
         # Weak models do what they read last: with the way to insist at the end, they insist for ever.
-        text = (
-            f"{REPEATED} (for that, the same call would have to come once more). "
-            f"The result was: {shorten(last.result, _KNOWN_RESULT)}\nTell the user what came of it."
-        )
+        if last.is_done:
+            text = f"{REPEATED} {_INSIST}. The result was: {known}\nTell the user what came of it."
+        else:
+            text = (
+                f"{REPEATED_IN_DOUBT} {_INSIST}. All that is known: {known}\nTell the user that it may have been done."
+            )
         return FailureKind.SKIPPED, text
 
     def _beyond(self, tool: RegisteredTool) -> _Stop | None:

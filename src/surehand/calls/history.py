@@ -28,6 +28,7 @@ __all__ = [
     "NOT_REACHED",
     "NOT_STARTED",
     "REPEATED",
+    "REPEATED_IN_DOUBT",
     "STUCK",
     "History",
     "PastCall",
@@ -46,6 +47,8 @@ STUCK: Final = "The call was refused: "
 """How the answer to a call begins that would only have brought the same result once more."""
 REPEATED: Final = "This was done already, in an earlier step, and was not done again"
 """How the answer to a call begins that was made before, word for word."""
+REPEATED_IN_DOUBT: Final = "This may have been done already, in an earlier step, and was not done again"
+"""The same for a call of which nobody knows whether it came to its effect."""
 NOTE: Final = "[The same result as before: "
 """How the note begins that stands below a result which the model was given before."""
 
@@ -55,6 +58,7 @@ _OPENINGS: Final[tuple[tuple[str, FailureKind], ...]] = (
     (NOT_REACHED, FailureKind.SKIPPED),
     (STUCK, FailureKind.LIMIT),
     (REPEATED, FailureKind.SKIPPED),
+    (REPEATED_IN_DOUBT, FailureKind.SKIPPED),
     ("The call was not executed. ", FailureKind.DENIED),
     ("Your reply was cut off by ", FailureKind.TRUNCATED),
     ("There is no tool named ", FailureKind.UNKNOWN_TOOL),
@@ -81,6 +85,8 @@ _NEVER_RAN: Final = frozenset(
     }
 )
 _MAY_HAVE_RUN: Final = frozenset({FailureKind.TIMEOUT, FailureKind.CANCELLED, FailureKind.UNKNOWN_OUTCOME})
+_DOUBTS: Final = ("may have happened", "may still have an effect")
+"""What stands in our words of a failure after which nobody knows whether the call came to its effect."""
 _TO_CORRECT: Final = frozenset(
     {FailureKind.TRUNCATED, FailureKind.MALFORMED, FailureKind.UNKNOWN_TOOL, FailureKind.INVALID_ARGUMENTS}
 )
@@ -126,9 +132,16 @@ class PastCall:
         return self.kind is None or (self.kind is FailureKind.SKIPPED and self.is_executed)
 
     @property
+    def is_in_doubt(self) -> bool:
+        """Whether it failed in a way after which nobody knows whether it came to its effect."""
+        if not self.is_executed or self.kind is None:
+            return False
+        return self.kind in _MAY_HAVE_RUN or any(words in self.answer.text for words in _DOUBTS)
+
+    @property
     def is_repeat(self) -> bool:
-        """Whether it was answered with the result of an earlier call."""
-        return self.kind is FailureKind.SKIPPED and self.answer.text.startswith(REPEATED)
+        """Whether it was not run because an earlier call had done the same, or may have."""
+        return self.kind is FailureKind.SKIPPED and self.answer.text.startswith((REPEATED, REPEATED_IN_DOUBT))
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ class NoProgress:
     refuse_after: int = 4
     """After so many equal results, the call is answered ``limit`` and not run."""
     stop_after: int = 3
-    """After so many turns with such a refusal, in which nothing else succeeded, an agent ends."""
+    """After so many turns with such a refusal and without a success, an agent asks for last words, and ends."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -55,8 +55,8 @@ class ToolOptions:
     circuit_breaker: CircuitBreaker | Unset | None = UNSET
     """When calls of a tool that keeps failing are refused for a while; None for never."""
     repeat_guard: bool | Unset = UNSET
-    """Whether a call that succeeded before in the run, and comes again word for word, is answered with the earlier
-    result unless the model insists; never for tools that are ``read_only`` or ``idempotent``."""
+    """Whether a call that succeeded before in the run, or may have, and comes again word for word, is answered with
+    what is known of it unless the model insists; never for tools that are ``read_only`` or ``idempotent``."""
     requires_approval: bool | Callable[[Any], bool] | Unset = UNSET
     """Whether a human has to agree first; a function decides by the arguments."""
     approval_timeout: float | Unset | None = UNSET

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import Any
 
@@ -20,6 +21,7 @@ from surehand import (
     ToolException,
     ToolMessage,
     ToolNode,
+    ToolOptions,
     tool,
 )
 from surehand.calls import Run
@@ -336,6 +338,53 @@ def test_what_failed_may_be_tried_again_at_once() -> None:
     conversation.turn(("unsure", {}))
     conversation.turn(("unsure", {}))
     assert ran == ["tried"] * 2
+
+
+@tool(timeout=0.05)
+async def lose(to: str) -> str:
+    """Send, and get no answer."""
+    ran.append(to)
+    if to == "slow":
+        await asyncio.sleep(60)
+    raise ConnectionResetError("reset")
+
+
+@pytest.mark.parametrize("to", ["slow", "far"])
+@pytest.mark.parametrize("form", FORMS)
+def test_an_effect_that_may_have_happened_is_not_repeated_at_the_first_asking(form: Form, to: str) -> None:
+    conversation = Conversation(ToolNode([lose]), form)
+    (first,) = conversation.turn(("lose", {"to": to}))
+    (answer,) = conversation.turn(("lose", {"to": to}))
+    assert answer.startswith(
+        "This may have been done already, in an earlier step, and was not done again "
+        "(for that, the same call would have to come once more). All that is known: "
+    )
+    assert first.partition("[error ")[0].strip() in answer
+    assert answer.endswith("Tell the user that it may have been done.")
+    assert ran == [to]
+    conversation.turn(("lose", {"to": to}))
+    assert ran == [to, to]
+
+
+def test_what_says_that_nothing_happened_is_not_in_doubt() -> None:
+    @tool
+    def refused(to: str) -> str:
+        """Reach nobody."""
+        ran.append(to)
+        raise ConnectionRefusedError("refused")
+
+    conversation = Conversation(ToolNode([refused]))
+    conversation.turn(("refused", {"to": "a"}))
+    conversation.turn(("refused", {"to": "a"}))
+    assert ran == ["a", "a"]
+
+
+@pytest.mark.parametrize("safe", [{"read_only": True}, {"idempotent": True}, {"repeat_guard": False}])
+def test_what_may_happen_twice_may_be_tried_again_at_once(safe: dict[str, bool]) -> None:
+    conversation = Conversation(ToolNode([lose], overrides={"lose": ToolOptions(retry=None, **safe)}))
+    conversation.turn(("lose", {"to": "slow"}))
+    conversation.turn(("lose", {"to": "slow"}))
+    assert ran == ["slow", "slow"]
 
 
 @pytest.mark.parametrize("form", FORMS)
