@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Generator
+from compileall import compile_dir
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,6 +24,14 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("surehand")
+
+
+def pytest_sessionstart() -> None:
+    """Compile the package once where Python keeps nothing that it compiled: every program of a test would do so."""
+    package = find_spec("surehand")
+    if sys.dont_write_bytecode and package is not None:
+        for folder in package.submodule_search_locations or ():
+            compile_dir(folder, quiet=2)
 
 
 @pytest.fixture(scope="session")
