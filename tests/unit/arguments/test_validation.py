@@ -344,11 +344,11 @@ INNER = {"type": "object", "properties": {"x": {"type": "integer"}}}
 )
 def test_very_many_problems_take_no_more_than_their_share_of_time(kind: Any, given: dict[str, Any]) -> None:
     schema = schema_of(kind)
-    start = time.perf_counter()
+    start = time.process_time()
     with contextlib.suppress(InvalidArguments):
         validate_arguments(schema, given, tool="t")
 
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_a_long_list_of_values_is_gone_through_once_and_not_for_each_wrong_value() -> None:
