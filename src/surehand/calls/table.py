@@ -135,6 +135,11 @@ class ToolTable:
         found = dict.fromkeys(known for match in (*held, *close) for known in by_normal[match])
         return list(found)[:_NEAR_NAMES]
 
+    def named_in(self, text: str) -> list[str]:
+        """The names that a text holds, but for those that are words as any other."""
+        found = (name for name in dict.fromkeys(_WORD.findall(text)) if name in self._tools)
+        return [name for name in found if name in self._listed and not (name.isalpha() and name.islower())]
+
     def listed(self) -> str:
         """The registered names, at most twenty of them, for a message."""
         names = self._listed

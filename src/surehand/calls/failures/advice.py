@@ -50,7 +50,9 @@ def _correction(call: Call, error: BaseException) -> str:
     of_these = [call.values[name] for name in wrong] or list(call.values.values())
     meant = (what_was_meant(value, text, sent=texts) for value in of_these if isinstance(value, str))
     near = next((f"Did you mean {found!r}? " for found in meant if found), "")
-    return f"{near}Call {call.name} again, with {' or '.join(wrong) or 'the arguments'} corrected as the error says."
+    others = [name for name in call.turn.host.table.named_in(text) if name != call.name]
+    first = f"Call {' or '.join(others)} first, then {call.name}" if others else f"Call {call.name}"
+    return f"{near}{first} again, with {' or '.join(wrong) or 'the arguments'} corrected as the error says."
 
 
 def _is_about_data(error: BaseException) -> bool:

@@ -133,6 +133,39 @@ def test_a_value_in_the_form_that_was_asked_for_is_offered() -> None:
     assert text.endswith("Did you mean 'RAL-3020'? Call paint again, with colour corrected as the error says.")
 
 
+def told_among(*others: str, text: str) -> str:
+    """What the model reads of a failure of ``get_status``, where the node has other tools too."""
+
+    @tool
+    def get_status(order_id: str) -> None:
+        """Get it."""
+        raise LookupError(text)
+
+    message = AIMessage(tool_calls=[{"id": "c", "name": "get_status", "args": {"order_id": "12"}}])
+    node = ToolNode([get_status, *(tool(name)(lambda: "") for name in others)])
+    answer: ToolMessage = node.invoke([message])[-1]
+    assert answer.outcome is not None
+    return answer.text.removesuffix(f" [error {answer.outcome.error_id}]").removeprefix(f"LookupError: {text}. ")
+
+
+def test_a_tool_that_an_exception_names_is_to_be_called_first() -> None:
+    assert told_among("find_order", "search", text="no order '12'; find_order finds ids") == (
+        "Call find_order first, then get_status again, with order_id corrected as the error says."
+    )
+    assert told_among("find_order", "listOrders", text="no order '12': see listOrders or find_order") == (
+        "Call listOrders or find_order first, then get_status again, with order_id corrected as the error says."
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["no order '12' found in a search", "get_status knows no '12'", "find_orders, no '12'"]
+)
+def test_a_word_that_is_a_tool_s_name_too_is_a_word(text: str) -> None:
+    assert told_among("find_order", "search", text=text) == (
+        "Call get_status again, with order_id corrected as the error says."
+    )
+
+
 def test_an_exception_that_complains_of_a_value_asks_for_another_call() -> None:
     assert told_of(ValueError("no such colour"), colour="octarine") == f"ValueError: no such colour. {AGAIN}"
 
