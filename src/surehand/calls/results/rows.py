@@ -29,24 +29,43 @@ def read_record(reader: Reader, value: Any, path: Path) -> Any:
 
 
 def read_row(reader: Reader, value: Any, path: Path) -> Any:
-    """A row of a database such as ``sqlite3.Row``, and whatever else can be asked for its keys."""
+    """A row of a database such as ``sqlite3.Row``, and whatever else can be asked for its keys, as ``dict()`` does."""
     kind: Any = type(value)
     if isinstance(value, type) or not callable(getattr(kind, "keys", None)) or not hasattr(kind, "__getitem__"):
         return NOT_MINE
-    keys, held = _some(value.keys()), _some(value)
-    if len(keys) != len(held) or not _has(value, keys[:1]):
-        return NOT_MINE  # it goes through other parts than those it has keys for, as an element of XML does
+    try:
+        pairs = _pairs(kind, value)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - the value's own code: what it calls keys() may be another thing
+        return NOT_MINE
+    return NOT_MINE if pairs is None else reader.mapping(pairs, path)
+
+
+def _pairs(kind: Any, value: Any) -> Iterable[tuple[Any, Any]] | None:
+    """The keys of a value with what stands under each; None where it goes through other parts, as an element of XML."""
+    keys = _some(value.keys())
+    held = _some(value) if hasattr(kind, "__iter__") else keys
+    if len(keys) != len(held):
+        return None
+    for key in keys[:1]:
+        value[key]
     if any(key is not item for key, item in zip(keys, held, strict=True)) and keys != held:
-        return reader.mapping(zip(keys, held, strict=True), path)
-    pairs = value.items() if callable(getattr(kind, "items", None)) else ((key, value[key]) for key in keys)
-    return reader.mapping(pairs, path)
+        return zip(keys, held, strict=True)
+    return value.items() if callable(getattr(kind, "items", None)) else ((key, value[key]) for key in keys)
 
 
 def read_http_response(reader: Reader, value: Any, path: Path) -> Any:
-    """An answer of ``requests`` or ``httpx``: its status and its body, and none of its headers."""
+    """An answer of ``requests`` or ``httpx``: its status and its body, and none of its headers.
+
+    A body that the tool has not read is still on its way, and is not waited for here, where nothing bounds the time.
+    """
     kind: Any = type(value)
     if kind.__name__ != "Response" or kind.__module__.partition(".")[0] not in ("requests", "httpx"):
         return NOT_MINE
+    if vars(value).get("_content", False) is False:
+        reader.note(path, f"of {type_name(kind)} the status is shown, its body was not read by the tool")
+        return reader.mapping([("status", value.status_code)], path)
     is_text = "charset=" in str(value.headers.get("content-type", ""))
     reader.note(path, f"of {type_name(kind)} the status and the body are shown")
     return reader.mapping([("status", value.status_code), ("body", value.text if is_text else value.content)], path)
@@ -54,12 +73,3 @@ def read_http_response(reader: Reader, value: Any, path: Path) -> Any:
 
 def _some(values: Iterable[Any]) -> list[Any]:
     return list(islice(values, _MAX_KEYS))
-
-
-def _has(value: Any, keys: Iterable[Any]) -> bool:
-    try:
-        for key in keys:
-            value[key]
-    except (TypeError, LookupError):
-        return False
-    return True

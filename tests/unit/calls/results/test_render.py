@@ -925,6 +925,54 @@ def test_what_has_keys_and_is_no_mapping_by_type_is_an_object() -> None:
     assert data_of(letter) == {"To": "a", "To′1": "b", "Subject": "c"}
 
 
+class KeysAlone:
+    """What ``dict()`` takes, and what cannot be gone through by numbers."""
+
+    def __init__(self) -> None:
+        self.hint = "an attribute"
+
+    def keys(self) -> list[str]:
+        return ["a", "b"]
+
+    def __getitem__(self, key: str) -> int:
+        return {"a": 1, "b": 2}[key]
+
+
+def test_keys_that_can_be_looked_up_are_enough_for_an_object() -> None:
+    assert data_of(KeysAlone()) == {"a": 1, "b": 2}
+
+
+@dataclass
+class Spread:
+    """Fields that are the data, with keys for ``**`` that are fewer."""
+
+    a: int = 1
+    b: int = 2
+
+    def keys(self) -> list[str]:
+        return ["a"]
+
+    def __getitem__(self, key: str) -> Any:
+        return getattr(self, key)
+
+
+def test_fields_of_a_dataclass_go_before_keys_of_its_own() -> None:
+    assert data_of(Spread()) == {"a": 1, "b": 2}
+
+
+class OtherKeys(KeysAlone):
+    """A client of a store, say: its ``keys`` are a question, and not the parts of it."""
+
+    def keys(self, pattern: str | None = None) -> list[str]:
+        if pattern is None:
+            raise ConnectionError
+        return [pattern]
+
+
+def test_keys_that_cannot_be_asked_for_cost_nothing_of_the_rest() -> None:
+    assert data_of(OtherKeys())["hint"] == "an attribute"
+
+
 def test_parts_that_are_other_than_the_keys_are_not_taken_for_their_values() -> None:
     element = ET.fromstring('<a x="1"><b/></a>')
 
@@ -937,6 +985,7 @@ def _requests_response(body: bytes, kind: str) -> Any:
     response.raw = io.BytesIO(body)
     response.headers["content-type"] = kind
     response.encoding = requests.utils.get_encoding_from_headers(response.headers)
+    assert response.content == body  # as requests reads it, unless it is asked for a stream
     return response
 
 
@@ -949,6 +998,39 @@ def test_the_answer_of_a_server_is_its_status_and_its_body(make: Callable[[bytes
     assert data_of(make(b'{"a": 1}', "application/json")) == {"status": 200, "body": '{"a": 1}'}
     assert data_of(make("ü".encode("latin-1"), "text/plain; charset=latin-1")) == {"status": 200, "body": "ü"}
     assert data_of(make(b"\xff\xfe", "image/png")) == {"status": 200, "body": "//4="}
+
+
+class Endless(io.RawIOBase):
+    """A body that never ends."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        raise AssertionError("the body was waited for")
+
+
+def _unread_by_requests() -> Any:
+    response = requests.Response()
+    response.status_code = 200
+    response.raw = Endless()
+    return response
+
+
+def _unread_by_httpx() -> Any:
+    def endless() -> Iterator[bytes]:
+        raise AssertionError("the body was waited for")
+        yield b""
+
+    return httpx.Response(200, content=endless())
+
+
+@pytest.mark.parametrize("make", [_unread_by_requests, _unread_by_httpx])
+def test_the_body_of_an_answer_is_not_waited_for(make: Callable[[], Any]) -> None:
+    rendered = render_value(make(), max_output=None)
+
+    assert json.loads(str(rendered.content)) == {"status": 200}
+    assert [note.partition(", ")[2] for note in rendered.notes] == ["its body was not read by the tool"]
 
 
 def test_an_artifact_inside_of_a_result_is_not_shown() -> None:
