@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Generator
@@ -32,6 +33,19 @@ def pytest_sessionstart() -> None:
     if sys.dont_write_bytecode and package is not None:
         for folder in package.submodule_search_locations or ():
             compile_dir(folder, quiet=2)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give slow tests time, also on a slow machine; each of them may set its own."""
+    for item in items:
+        if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(600))
+
+
+def pytest_collection_finish() -> None:
+    """Leave thousands of tests out of every search for garbage: nothing of them is any, and each test starts some."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -230,7 +230,7 @@ def test_who_stops_the_loop_behind_the_door_stops_nothing() -> None:
     assert [run_sync(_stopping), run_sync(_stopping), run_sync(_value)] == ["went on", "went on", variable.get()]
 
 
-@pytest.mark.timeout(30)
+@pytest.mark.timeout(100)
 @pytest.mark.filterwarnings("ignore:A synchronous call was made:RuntimeWarning")
 def test_who_stops_a_background_loop_leaves_nobody_waiting_for_it() -> None:
     async def main() -> list[str]:

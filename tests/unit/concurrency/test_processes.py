@@ -142,7 +142,7 @@ def test_a_process_that_dies_says_of_what(how: str, words: str) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-@pytest.mark.timeout(40)
+@pytest.mark.timeout(100)
 @pytest.mark.parametrize("is_apart", [False, True])
 def test_the_death_of_a_process_is_noticed_though_a_copy_of_it_lives_on(*, is_apart: bool) -> None:
     told: list[Any] = []

@@ -37,7 +37,7 @@ ALL = [
 
 
 def run(
-    contender: str, task: str, replies: Sequence[str | Mapping[str, Any]], folder: Path, *, max_seconds: float = 40
+    contender: str, task: str, replies: Sequence[str | Mapping[str, Any]], folder: Path, *, max_seconds: float = 200
 ) -> Record:
     desk = Desk(ScriptedBrain(replies), "guided")
     with served(desk) as url:

@@ -135,7 +135,7 @@ def test_a_graph_may_be_run_inside_a_node_of_another() -> None:
     assert graph.invoke({})["log"] == ["deep", "deep"]
 
 
-@pytest.mark.timeout(30)
+@pytest.mark.timeout(100)
 def test_more_nodes_than_there_are_threads_may_each_run_a_graph_that_needs_threads() -> None:
     inner = graph_of(a=lambda state: {"log": ["a"]}, b=lambda state: {"log": ["b"]}).compile()
     together = threading.Barrier(MAX_WORKING, timeout=10)
