@@ -34,10 +34,11 @@ def hide_encoded(text: str, secrets: Sequence[bytes]) -> str:
     runs = {run: _BETWEEN.join(_decoded(run)) for run in set(_RUN.findall(text))}
     everything = _BETWEEN.join(runs.values())
     found = [secret for secret in secrets if secret in everything]
-    for run, decoded in runs.items() if found else ():
-        if any(secret in decoded for secret in found):
-            text = text.replace(run, REDACTED)
-    return text
+    if not found:
+        return text
+    hidden = {run for run, decoded in runs.items() if any(secret in decoded for secret in found)}
+    # Each where it stands: one run may be a part of another, which holds a second secret.
+    return _RUN.sub(lambda match: REDACTED if match[0] in hidden else match[0], text)
 
 
 def _decoded(run: str) -> Iterator[bytes]:

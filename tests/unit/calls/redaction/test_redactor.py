@@ -380,6 +380,16 @@ def test_a_known_secret_is_found_in_every_way_it_is_written(written: str) -> Non
     assert hidden.endswith(", and no more")
 
 
+def test_what_is_written_behind_another_encoded_secret_is_hidden_with_it() -> None:
+    secrets = [(f"first-secret-{number}", f"second-secret-{number}") for number in range(8)]
+    written = [[base64.b64encode(secret.encode()).decode().rstrip("=") for secret in pair] for pair in secrets]
+    text = " ".join(f"{first} {first}_{second}" for first, second in written)
+
+    hidden = Redactor([secret for pair in secrets for secret in pair], environ={}).text(text)
+
+    assert hidden == " ".join(["[redacted]"] * 16)
+
+
 def test_a_line_of_a_private_key_is_a_secret_and_a_line_of_words_is_none() -> None:
     key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\nshort\na line of some words\n-----END KEY-----"
 
