@@ -48,8 +48,9 @@ _PAIR: Final = 2
 def complained_of(values: Mapping[str, Any], text: str) -> list[str]:
     """The names of the arguments whose values the text quotes, or else just has in it, or else that it names itself."""
     sent = {name: written for name, value in list(values.items())[:_MOST] if (written := _written(value))}
-    for form in (_QUOTED, _ALONE):
-        if found := [name for name, written in sent.items() if re.search(form.format(re.escape(written)), text)]:
+    for form, least in ((_QUOTED, 1), (_ALONE, 2)):  # a lone letter stands in many a text for something else
+        long = {name: written for name, written in sent.items() if len(written) >= least}
+        if found := [name for name, written in long.items() if re.search(form.format(re.escape(written)), text)]:
             return found
     return [name for name in list(values)[:_MOST] if _is_named(name, text)]
 
@@ -80,7 +81,7 @@ def what_was_meant(value: str, text: str, *, sent: AbstractSet[str]) -> str | No
 def _written(value: object) -> str:
     """A value as a text has it; empty for one that would be found anywhere."""
     if isinstance(value, str):
-        return value if len(value.strip()) > 1 and len(value) <= _LONGEST else ""
+        return value if value.strip() and len(value) <= _LONGEST else ""
     if isinstance(value, int | float) and not isinstance(value, bool) and _LEAST_NUMBER <= abs(value) < _MANY_DIGITS:
         return str(value)
     return ""

@@ -49,6 +49,10 @@ def test_what_may_stand_in_a_text_by_chance_says_nothing(values: dict[str, objec
     assert complained_of(values, text) == []
 
 
+def test_a_lone_character_is_one_only_in_quotes() -> None:
+    assert complained_of({"order": "7", "note": "a"}, "no order '7', a pity") == ["order"]
+
+
 def test_a_name_with_an_underscore_is_no_word_of_a_sentence() -> None:
     assert complained_of({"order_id": 1, "note": "x"}, "no such order_id") == ["order_id"]
 
