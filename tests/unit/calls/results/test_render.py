@@ -423,7 +423,7 @@ def test_tables_and_columns_of_polars_are_lists(value: Any, data: Any) -> None:
         (np.timedelta64(5, "h"), "PT5H"),
         (np.timedelta64(7, "ns"), "7 nanoseconds"),
         (np.timedelta64(3, "Y"), "3 years"),
-        (np.datetime64("NaT"), "null"),
+        (np.datetime64("NaT", "s"), "null"),
         (np.array(["2026-01-02", "NaT"], dtype="datetime64[D]"), '["2026-01-02", null]'),
         (np.array([(1, 2.5)], dtype=[("a", "i4"), ("b", "f8")]), '[{"a": 1, "b": 2.5}]'),
         (np.ma.array([1, 2], mask=[False, True]), "[1, null]"),
