@@ -13,11 +13,11 @@ from surehand.shapes import is_array, is_object
 from surehand.spec.directions import KEYS, NAMES
 from surehand.spec.json_places import Part, with_parts
 
-__all__ = ["directed_schema", "shown_schema"]
+__all__ = ["UntitledGenerator", "directed_schema", "shown_schema"]
 
 
-class _Generator(GenerateJsonSchema):
-    """Pydantic's own generator without generated titles, and with our keywords."""
+class UntitledGenerator(GenerateJsonSchema):
+    """Pydantic's own generator, without titles that are made of names."""
 
     ignored_warning_kinds: ClassVar[set[JsonSchemaWarningKind]] = {  # type: ignore[misc]  # declared as a plain attribute
         "skipped-choice",
@@ -28,6 +28,10 @@ class _Generator(GenerateJsonSchema):
     def field_title_should_be_set(self, schema: Any) -> bool:
         """No title is made up for a field; one that its author gave is kept."""
         return False
+
+
+class _Generator(UntitledGenerator):
+    """With our keywords, and without the titles of classes."""
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
         return _untitled(super().model_schema(schema))

@@ -16,10 +16,9 @@ import logging
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, Final, get_args, get_origin
+from typing import Any, Final, get_args, get_origin
 
 from pydantic import TypeAdapter
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
 from typing_extensions import is_typeddict
 
 from surehand.callables import closure_names
@@ -29,6 +28,7 @@ from surehand.messages import Message, ToolMessage
 from surehand.shapes import is_object
 from surehand.spec import ToolSpec
 from surehand.spec.accepted import accepted
+from surehand.spec.generation import UntitledGenerator
 from surehand.spec.signature import inner_function
 from surehand.wording import one_line
 
@@ -129,26 +129,13 @@ def _content_of(value: Any) -> Any:
     return value.content if isinstance(value, ToolReturn | ToolMessage) else value
 
 
-class _Generator(GenerateJsonSchema):
-    """Pydantic's own, without titles that are made of names."""
-
-    ignored_warning_kinds: ClassVar[set[JsonSchemaWarningKind]] = {  # type: ignore[misc]  # declared as a plain attribute
-        "skipped-choice",
-        "non-serializable-default",
-        "skipped-discriminator",
-    }
-
-    def field_title_should_be_set(self, schema: Any) -> bool:
-        return False
-
-
 def _object_schema(adapter: TypeAdapter[Any]) -> dict[str, Any]:
     """The schema of a type whose values are JSON objects, with that said at its root.
 
     Raises:
         ValueError: They are none.
     """
-    schema = adapter.json_schema(schema_generator=_Generator, mode="serialization", by_alias=True)
+    schema = adapter.json_schema(schema_generator=UntitledGenerator, mode="serialization", by_alias=True)
     reference = schema.get("$ref")
     if isinstance(reference, str):  # a type that refers to itself
         schema = {**schema["$defs"][reference.removeprefix("#/$defs/")], "$defs": schema["$defs"]}
