@@ -30,6 +30,7 @@ from contextvars import ContextVar
 from typing import Any, Final, TypeVar, cast
 from weakref import WeakSet
 
+from surehand.callables import caller_frames
 from surehand.concurrency.workers import served_here
 
 __all__ = [
@@ -255,14 +256,18 @@ def _background_loop() -> BackgroundLoop:
 
 
 def _warn_once() -> None:
+    """Say that a loop is blocked, and show the line of the host's that does so."""
     global _has_warned  # noqa: PLW0603 - said once a process; two threads that say it at once do no harm
     if not _has_warned:
         _has_warned = True
-        warnings.warn(
+        caller = next(caller_frames())
+        warnings.warn_explicit(
             "A synchronous call was made inside a running event loop, which is blocked until it ends. "
             "Await the asynchronous twin instead (ainvoke, astream, arun_tool_calls).",
             RuntimeWarning,
-            stacklevel=5,
+            caller.f_code.co_filename,
+            caller.f_lineno,
+            module=caller.f_globals.get("__name__"),
         )
 
 

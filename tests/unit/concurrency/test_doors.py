@@ -220,6 +220,17 @@ def test_what_ends_a_loop_comes_out_of_the_background_loop_which_serves_on(error
     assert asyncio.run(main()) == variable.get()
 
 
+def test_who_blocks_a_loop_is_shown_his_own_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("surehand.concurrency.doors._has_warned", False)
+
+    async def main() -> list[str]:
+        return [run_sync(_value), run_sync(_value)]
+
+    with pytest.warns(RuntimeWarning, match="Await the asynchronous twin") as told:
+        asyncio.run(main())
+    assert [warning.filename for warning in told] == [__file__]
+
+
 async def _stopping() -> str:
     asyncio.get_running_loop().stop()
     await asyncio.sleep(0)
