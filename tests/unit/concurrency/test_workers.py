@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from contextvars import ContextVar
 
 import pytest
 
-from surehand.concurrency import Job, Workers, WorkersExhausted, run_in_thread, run_in_time
+from support.liveness import soon
+from surehand.concurrency import Job, Workers, WorkersExhausted, run_in_thread, run_in_time, served_here
 
 variable: ContextVar[str] = ContextVar("variable", default="unset")
 
@@ -23,7 +25,7 @@ def _hang(workers: Workers, release: threading.Event) -> Job[object]:
 
     def body() -> str:
         started.set()
-        release.wait(5)
+        release.wait(30)
         return "late"
 
     job = _job(body)
@@ -189,7 +191,7 @@ def test_the_loop_goes_on_while_a_body_blocks() -> None:
     release = threading.Event()
 
     async def main() -> bool:
-        body = asyncio.ensure_future(run_in_thread(lambda: release.wait(5)))
+        body = asyncio.ensure_future(run_in_thread(lambda: release.wait(30)))
         await asyncio.sleep(0.01)
         release.set()
         return await body
@@ -201,7 +203,7 @@ def test_cancelling_the_waiter_leaves_the_program_free_to_end() -> None:
     release = threading.Event()
 
     async def main() -> None:
-        body = asyncio.ensure_future(run_in_thread(lambda: release.wait(5)))
+        body = asyncio.ensure_future(run_in_thread(lambda: release.wait(30)))
         await asyncio.sleep(0.01)
         body.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -283,7 +285,7 @@ def test_a_caller_without_a_loop_waits_for_a_body_as_long_as_it_may_take() -> No
 
 def test_a_body_that_takes_longer_is_given_up_and_its_end_reported() -> None:
     release, reported = threading.Event(), threading.Event()
-    job = Job(lambda: release.wait(5) and "late", deliver=lambda _: None)
+    job = Job(lambda: release.wait(30) and "late", deliver=lambda _: None)
 
     assert not run_in_time(job, 0.02, on_late=lambda _: reported.set())
     release.set()
@@ -312,7 +314,7 @@ def test_a_body_that_is_given_up_while_it_waits_for_others_makes_no_room_for_one
     def body() -> None:
         with workers.waiting(), workers.waiting():  # a synchronous door inside of another
             waits.set()
-            release.wait(5)
+            release.wait(30)
 
     outer = _job(body)
     workers.start(outer)
@@ -324,3 +326,258 @@ def test_a_body_that_is_given_up_while_it_waits_for_others_makes_no_room_for_one
     workers.abandon(hanging)
     assert begun.wait(5)
     release.set()
+
+
+def _counts(workers: Workers, **expected: int) -> None:
+    """Wait until the counts are these; those that are not named are 0."""
+    wanted = {name: expected.get(name, 0) for name in ("waiting", "working", "slow", "abandoned", "idle")}
+    soon(lambda: workers.counts._asdict() == wanted, within=20)
+    assert workers.counts._asdict() == wanted
+
+
+def test_a_body_that_is_slow_leaves_its_place_to_those_that_wait() -> None:
+    workers, release, done = Workers(max_working=2, slow_seconds=0.05), threading.Event(), threading.Event()
+    for _ in range(2):
+        _hang(workers, release)
+    waiting = [_hang_later(workers, release) for _ in range(3)]
+    workers.start(_job(lambda: None, done))
+
+    assert done.wait(5)  # though no further job came in after it
+    assert all(begun.is_set() for begun in waiting)
+    release.set()
+
+
+def test_a_slow_body_keeps_its_place_while_nobody_waits() -> None:
+    workers, release = Workers(max_working=2, slow_seconds=0), threading.Event()
+    for _ in range(2):
+        _hang(workers, release)
+    _counts(workers, working=2)
+
+    assert workers.start(_job(lambda: release.wait(30)))
+    _counts(workers, working=2, slow=1)
+    release.set()
+    _counts(workers, idle=2)
+
+
+def test_a_body_that_is_not_slow_yet_keeps_its_place() -> None:
+    workers, release = Workers(max_working=1, slow_seconds=1_000), threading.Event()
+    _hang(workers, release)
+    begun = _hang_later(workers, release)
+
+    assert not begun.wait(0.05)
+    _counts(workers, working=1, waiting=1)
+    release.set()
+    assert begun.wait(5)
+
+
+def test_the_body_that_had_its_place_for_longest_leaves_it_first() -> None:
+    workers, first, second, third = Workers(max_working=2, slow_seconds=0), *(threading.Event() for _ in range(3))
+    _hang(workers, first)
+    _hang(workers, second)
+    _hang(workers, third)
+    _counts(workers, working=2, slow=1)
+    first.set()
+    _counts(workers, working=2)  # and its thread is none too many
+    second.set()
+    third.set()
+    _counts(workers, idle=2)
+
+
+def test_no_more_bodies_leave_their_places_than_may_be_given_up() -> None:
+    workers, first, others = (
+        Workers(max_working=1, max_abandoned=2, slow_seconds=0),
+        threading.Event(),
+        threading.Event(),
+    )
+    given_up = _hang(workers, first)
+    workers.abandon(given_up)
+    for _ in range(2):
+        _hang(workers, others)
+    begun = _hang_later(workers, others)
+    assert not begun.wait(0.05)
+    _counts(workers, abandoned=1, slow=1, working=1, waiting=1)
+
+    first.set()
+    assert begun.wait(5)
+    _counts(workers, slow=2, working=1)
+    others.set()
+
+
+def test_given_up_and_slow_bodies_together_leave_room_for_no_more_threads_than_may_exist() -> None:
+    workers, release = Workers(max_working=2, max_abandoned=2, slow_seconds=0), threading.Event()
+    jobs = [_hang(workers, release) for _ in range(4)]
+    _counts(workers, slow=2, working=2)
+    workers.abandon(jobs[3])
+    begun = _hang_later(workers, release)  # one works, and four threads are there
+    assert not begun.wait(0.05)
+    _counts(workers, slow=2, working=1, abandoned=1, waiting=1)
+    release.set()
+    assert begun.wait(5)
+
+
+def test_a_slow_body_that_is_given_up_is_counted_once() -> None:
+    workers, release = Workers(max_working=1, slow_seconds=0), threading.Event()
+    slow = _hang(workers, release)
+    _hang(workers, release)
+    workers.abandon(slow)
+
+    _counts(workers, working=1, abandoned=1)
+    release.set()
+    _counts(workers, idle=1)
+
+
+def test_a_slow_body_that_waits_for_others_counts_in_no_place_and_works_on_afterwards() -> None:
+    workers, wait, go_on, release = Workers(max_working=1, slow_seconds=0), *(threading.Event() for _ in range(3))
+
+    def body() -> None:
+        wait.wait(30)
+        with workers.waiting():
+            go_on.wait(30)
+        release.wait(30)
+
+    workers.start(_job(body))
+    _hang(workers, release)
+    _counts(workers, slow=1, working=1)
+    wait.set()
+    _counts(workers, working=1)
+    go_on.set()
+    _counts(workers, working=2)  # a body that has begun does not wait for its place
+    release.set()
+    _counts(workers, idle=1)
+
+
+def test_no_more_work_than_may_however_many_threads_were_needed_meanwhile() -> None:
+    workers, inner, go_on, release = Workers(max_working=2), *(threading.Event() for _ in range(3))
+    returned = threading.Semaphore(0)
+
+    def outer() -> None:
+        with workers.waiting():
+            go_on.wait(30)
+        returned.release()
+        release.wait(30)
+
+    for _ in range(2):
+        workers.start(_job(outer))
+    _counts(workers)
+    for _ in range(2):
+        _hang(workers, inner)
+    inner.set()
+    _counts(workers, idle=2)
+    go_on.set()
+    for _ in range(2):
+        assert returned.acquire(timeout=5)
+    _counts(workers, working=2)
+    begun = _hang_later(workers, release)
+    assert not begun.wait(0.05)
+    release.set()
+    assert begun.wait(5)
+
+
+def test_giving_a_job_up_twice_counts_it_once() -> None:
+    workers, release, reported = Workers(max_working=1), threading.Event(), threading.Event()
+    late: list[str] = []
+    job = _hang(workers, release)
+
+    def report(_: Job[object]) -> None:
+        late.append("first")
+        reported.set()
+
+    workers.abandon(job, on_late=report)
+    workers.abandon(job, on_late=lambda _: late.append("second"))
+    _counts(workers, abandoned=1)
+    release.set()
+    assert reported.wait(5)
+    _counts(workers, idle=1)
+    workers.abandon(job, on_late=lambda _: late.append("third"))
+    assert late == ["first"]
+
+
+def test_the_late_end_of_a_job_that_ended_is_told_once() -> None:
+    workers = Workers()
+    job = _run(workers, lambda: "just in time")
+    late: list[str] = []
+
+    workers.abandon(job, on_late=lambda _: late.append("first"))
+    workers.abandon(job, on_late=lambda _: late.append("second"))
+    assert late == ["first"]
+
+
+def test_giving_a_job_up_twice_that_never_began_counts_it_in_no_place() -> None:
+    workers, release = Workers(max_working=1), threading.Event()
+    _hang(workers, release)
+    waiting = _job(lambda: None)
+    workers.start(waiting)
+    for _ in range(2):
+        workers.abandon(waiting)
+        workers.abandon(_job(lambda: None))  # and one that was never handed in
+
+    _counts(workers, working=1)
+    release.set()
+    _counts(workers, idle=1)
+
+
+def test_giving_up_a_job_that_was_refused_counts_it_in_no_place() -> None:
+    workers, release = Workers(max_working=1, max_abandoned=1), threading.Event()
+    hung, refused = _hang(workers, release), _job(lambda: None)
+    refused.deliver = workers.abandon
+    workers.start(refused)
+    workers.abandon(hung)
+
+    _counts(workers, abandoned=1)
+    release.set()
+
+
+def test_a_thread_whose_body_was_given_up_takes_other_work_once_that_has_ended() -> None:
+    workers, release = Workers(), threading.Event()
+    threads: list[int] = []
+
+    def body() -> None:
+        threads.append(threading.get_ident())
+        release.wait(30)
+
+    job = _job(body)
+    workers.start(job)
+    assert soon(lambda: bool(threads), within=20)
+    workers.abandon(job)
+    release.set()
+    _counts(workers, idle=1)
+    assert [_run(workers, threading.get_ident).result] == threads
+
+
+def test_work_that_found_no_thread_is_begun_once_the_system_gives_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    workers, release, done = Workers(max_working=2, slow_seconds=0.05), threading.Event(), threading.Event()
+    _hang(workers, release)
+    start = threading.Thread.start
+
+    def no_worker(thread: threading.Thread) -> None:
+        if "_serve" in repr(vars(thread).get("_target")):
+            _no_thread(thread)
+        start(thread)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", no_worker)
+        assert workers.start(_job(lambda: None, done)) is False
+    assert done.wait(5)
+    release.set()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system makes no copies of processes")
+def test_a_copy_of_the_process_is_served_by_none_of_its_threads() -> None:
+    def copied() -> int:
+        if (child := os.fork()) == 0:
+            os._exit(0 if served_here() is None else 1)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    assert _run(Workers(), copied).result == 0
+
+
+def _hang_later(workers: Workers, release: threading.Event) -> threading.Event:
+    """Start a job that finds no thread; what it returns is set when it has begun."""
+    begun = threading.Event()
+
+    def body() -> None:
+        begun.set()
+        release.wait(30)
+
+    assert workers.start(_job(body)) is False
+    return begun
