@@ -68,7 +68,7 @@ class ChatStream(ReplyStream):
         text, extras, pieces = "", dict[str, str | list[Any]](), list[ToolCallChunk]()
         signed: list[dict[str, Any]] = []
         for entry in map(mapping_of, items_of(fields.get("choices"))):
-            if entry.get("index", 0) != self._choice:  # some servers leave the number out, and have one choice
+            if (entry.get("index") or 0) != self._choice:  # some servers leave the number out, and have one choice
                 continue
             if entry.get("finish_reason"):
                 metadata["finish_reason"] = entry["finish_reason"]

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from surehand.dialects.responses_items import CUSTOM, FUNCTION, call_id_of, content_of, is_call, item_of, output_of
 from surehand.dialects.streams import FREE_TEXT_END, FREE_TEXT_START, Reply, ReplyStream, call_piece, free_text
-from surehand.messages import AIMessageChunk, Content, ToolCallChunk
+from surehand.messages import AIMessageChunk, Content, ToolCallChunk, finish_reason_of
 from surehand.messages.assembly import CUT_OFF
 from surehand.shapes import items_of, mapping_of
 
@@ -23,7 +23,14 @@ __all__ = ["ResponseStream", "about_reply", "usage_of"]
 
 _ABOUT_REPLY: Final = ("id", "model", "created_at", "status", "incomplete_details", "error", "service_tier")
 _BEGINNINGS: Final = frozenset({"response.created", "response.queued", "response.in_progress"})
-_ENDS: Final = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
+_ENDS: Final[Mapping[object, str]] = {
+    "response.completed": "completed",
+    "response.done": "completed",  # as some gateways spell it
+    "response.incomplete": "incomplete",
+    "response.failed": "failed",
+    "response.cancelled": "cancelled",
+}
+"""Event at the end -> what it says of the reply."""
 _GROWING: Final[Mapping[object, tuple[str, str]]] = {
     "response.function_call_arguments": (FUNCTION, "arguments"),
     "response.custom_tool_call_input": (CUSTOM, "input"),
@@ -134,7 +141,7 @@ class ResponseStream(ReplyStream):
         if kind in _BEGINNINGS:
             return self._begin(item_of(fields.get("response")))
         if kind in _ENDS:
-            return self._end(item_of(fields.get("response")), str(kind).removeprefix("response."))
+            return self._end(item_of(fields.get("response")), _ENDS[kind])
         if kind == "error":  # inside a stream that began with HTTP 200: it ends here, without a status
             error = mapping_of(fields.get("error")) or {key: fields.get(key) for key in ("code", "message", "param")}
             return self._reply.add(metadata={"error": dict(error)})
@@ -179,8 +186,11 @@ class ResponseStream(ReplyStream):
         news = _News()
         for index, item in enumerate(output_of({**response, "object": "response"}) or ()):
             self._take_item(item, index, news, is_done=True)
-        metadata = {"status": status, **about_reply(response)}
-        if metadata["status"] != "completed":  # arguments that did not begin to come are not those of a call without
+        metadata = about_reply(response)
+        if finish_reason_of(metadata) is None:  # gateways leave the status out, or as it was at the start
+            metadata["status"] = status
+        if finish_reason_of(metadata) not in ("stop", "tool_calls"):
+            # Arguments that did not begin to come are not those of a call without.
             running = [slot for slot in self._slots if slot.is_open and not slot.is_closed]
             news.pieces += [call_piece(CUT_OFF, index=slot.number) for slot in running]
         return self._reply.add(

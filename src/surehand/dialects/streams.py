@@ -140,6 +140,8 @@ class ReplyStream(ABC):
         """What tells the events that came apart, in their order."""
         self._again: list[Mapping[str, Any]] = []
         """Events after the end that are those from the beginning."""
+        self._ends_often = False
+        """Whether events say that the reply is complete, and others go on with it."""
 
     @property
     def is_finished(self) -> bool:
@@ -149,8 +151,9 @@ class ReplyStream(ABC):
     def feed(self, event: object) -> AIMessageChunk | None:
         """Take in one event, JSON or the SDK's object; what it adds to the reply, or None if that is nothing."""
         fields = self._fields_of(event)
+        is_after = self.is_finished
         # Only all of them in their order: one event alone may be equal to another and mean something else.
-        if self.is_finished and _mark(fields) == self._marks[len(self._again)]:
+        if is_after and not self._ends_often and _mark(fields) == self._marks[len(self._again)]:
             self._again.append(fields)
             if len(self._again) == len(self._marks):
                 self._again = []
@@ -158,6 +161,8 @@ class ReplyStream(ABC):
         events, self._again = [*self._again, fields], []
         self._marks += map(_mark, events)
         pieces = [piece for each in events if (piece := self._take(each)) is not None]
+        says_more = any(piece.text or piece.tool_call_chunks for piece in pieces)
+        self._ends_often = self._ends_often or (is_after and self.is_finished and says_more)
         return reduce(operator.add, pieces) if pieces else None
 
     def finish(self) -> AIMessage:

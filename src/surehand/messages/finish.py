@@ -41,7 +41,7 @@ _STATUS: Final[dict[object, FinishReason]] = {
     "failed": "other",
     "cancelled": "other",
 }
-"""A status that is none of these, such as HTTP's, says nothing about the reply."""
+"""A status that is none of these, nor a word for why a reply ended, says nothing about it: HTTP's, for one."""
 
 
 def finish_reason_of(metadata: Mapping[str, Any]) -> FinishReason | None:
@@ -58,8 +58,8 @@ def finish_reason_of(metadata: Mapping[str, Any]) -> FinishReason | None:
         reason = _read(metadata.get(key))
         if reason is not None:
             return reason
-    status: object = metadata.get("status")
-    return _STATUS.get(status) if isinstance(status, str) else None
+    status: object = metadata.get("status")  # gateways that speak Responses put the model's own word there
+    return _STATUS.get(status) or _REASONS.get(_word(status)) if isinstance(status, str) else None
 
 
 def is_ended(metadata: Mapping[str, Any]) -> bool:

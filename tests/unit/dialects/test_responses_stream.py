@@ -110,6 +110,24 @@ def test_a_stream_that_breaks_off_has_no_finish_reason() -> None:
     assert read(created(), added(call())).invalid_tool_calls != []
 
 
+@pytest.mark.parametrize("kind", ["completed", "done"])
+@pytest.mark.parametrize("status", ["completed", "in_progress", "queued", "stop", "tool_calls", "success", None])
+def test_an_end_is_one_whatever_a_gateway_calls_it_and_puts_in_the_place_of_the_status(
+    kind: str, status: str | None
+) -> None:
+    end = event(kind, response={"id": "resp", "status": status, "output": []})
+    message = read(created(), added(call()), delta('{"a": 1}'), end)
+
+    assert (valid(message), message.is_cut_off) == ([("c", {"a": 1})], False)
+    assert message.finish_reason in ("stop", "tool_calls")
+
+
+def test_a_status_that_names_a_limit_is_one_after_any_end() -> None:
+    message = read(created(), added(call()), delta("{"), event("completed", response={"status": "length"}))
+
+    assert (message.finish_reason, message.is_cut_off) == ("length", True)
+
+
 def test_an_error_inside_the_stream_is_kept() -> None:
     message = read(created(), {"type": "error", "code": "server_error", "message": "overloaded", "param": None})
 

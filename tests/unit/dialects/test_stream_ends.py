@@ -170,6 +170,22 @@ def test_a_frame_that_is_equal_to_the_first_one_is_no_repetition() -> None:
     assert stream.finish().text == total.text == "ha so ha?"
 
 
+def test_the_last_of_many_ends_is_told_though_it_is_equal_to_the_first() -> None:
+    stream = openai_chat.ChatStream()
+    total = fed(stream, [chat("stop", content=text) for text in ("1", " and 0 is ", "1")])
+
+    assert stream.finish().text == total.text == "1 and 0 is 1"
+
+
+@pytest.mark.parametrize("number", [None, 0])
+def test_a_choice_without_a_number_is_the_first(number: int | None) -> None:
+    stream = openai_chat.ChatStream()
+    for reason, delta in ((None, {"tool_calls": [CALL]}), ("tool_calls", {})):
+        stream.feed({"choices": [{"index": number, "delta": delta, "finish_reason": reason}]})
+
+    assert runnable(stream.finish()) == [("add", {"a": 1})]
+
+
 def test_words_that_are_repeated_are_no_repetition_of_the_stream() -> None:
     frames = [chat(content=text) for text in ("ha", " ha", "ha", " ha")]
     stream = openai_chat.ChatStream()
