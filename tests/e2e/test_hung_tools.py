@@ -172,3 +172,33 @@ def test_hung_tools_behind_synchronous_doors_in_threads_let_all_threads_go_on(tm
     done = run_python("-c", IN_THREADS, cwd=tmp_path)
 
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
+
+
+BESIDE = """
+import asyncio, time
+from surehand import AIMessage, ToolNode, tool
+from surehand.concurrency.workers import MAX_WORKING
+from surehand.testing import faults
+
+@tool(timeout=None)
+def work() -> str:
+    "Work."
+    return "done"
+
+def turn(calls):
+    return [AIMessage(tool_calls=[{"id": f"c{i}", "name": "work", "args": {}} for i in range(calls)])]
+
+async def main():
+    hung = asyncio.ensure_future(ToolNode([faults.hang().on(work)]).ainvoke(turn(MAX_WORKING + 8)))
+    await asyncio.sleep(0.5)
+    answers = await ToolNode([work]).ainvoke(turn(8))
+    print({str(answer.content) for answer in answers}, hung.done(), flush=True)
+
+asyncio.run(main())
+"""
+
+
+def test_tools_that_hang_without_a_timeout_do_not_hold_up_those_of_another_node(tmp_path: Path) -> None:
+    done = run_python("-c", BESIDE, cwd=tmp_path)
+
+    assert (done.returncode, done.stdout) == (0, "{'done'} False\n"), done.stderr
