@@ -97,7 +97,7 @@ class ChatStream(ReplyStream):
         return pieces
 
     def _pieces(self, delta: Mapping[str, Any]) -> list[ToolCallChunk]:
-        entries = [mapping_of(entry) for entry in items_of(delta.get("tool_calls"))]
+        entries = _entries(delta)
         legacy = mapping_of(delta.get("function_call"))
         entries += [{"function": legacy}] if legacy else []
         return [self._customs.piece(_piece(entry)) if _is_custom(entry) else _piece(entry) for entry in entries]
@@ -130,6 +130,12 @@ class _Customs:
         return ends
 
 
+def _entries(delta: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The calls in a delta; older servers of Hugging Face send one that is in no list."""
+    calls = delta.get("tool_calls")
+    return [mapping_of(entry) for entry in items_of(calls) or [calls] if mapping_of(entry)]
+
+
 def _is_custom(entry: Mapping[str, Any]) -> bool:
     return bool(mapping_of(entry.get("custom"))) and not mapping_of(entry.get("function"))
 
@@ -144,5 +150,8 @@ def _piece(entry: Mapping[str, Any]) -> ToolCallChunk:
 
 def _signed(delta: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What stands beside calls, with their ids."""
-    entries = [mapping_of(entry) for entry in items_of(delta.get("tool_calls"))]
-    return [{key: entry.get(key) for key in ("id", "extra_content")} for entry in entries if entry.get("extra_content")]
+    return [
+        {key: entry.get(key) for key in ("id", "extra_content")}
+        for entry in _entries(delta)
+        if entry.get("extra_content")
+    ]

@@ -456,6 +456,18 @@ def test_arguments_that_stream_as_an_object_are_read() -> None:
     assert stream.finish().tool_calls[0]["args"] == {"a": 1}
 
 
+@pytest.mark.parametrize("ids", ["", None, "0"])
+def test_call_that_streams_without_a_list_around_it_is_read(ids: str | None) -> None:
+    pieces = [call("f", '{"a"', id=ids), call("", ": 1}", id=ids), {}, None]
+    stream = openai_chat.ChatStream()
+    for piece in pieces:
+        stream.feed({"choices": [{"index": 0, "delta": {"tool_calls": piece and {"index": 0, **piece}}}]})
+    stream.feed(delta(finish="tool_calls"))
+
+    (read,) = stream.finish().tool_calls
+    assert (read["name"], read["args"]) == ("f", {"a": 1})
+
+
 def test_the_sdks_completion_is_read_like_its_json() -> None:
     payload = {
         "id": "chatcmpl-1",
