@@ -512,7 +512,7 @@ def test_every_call_of_any_turn_has_its_answer(plan: Plan) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(3_600)
 @pytest.mark.filterwarnings("ignore:A synchronous call was made:RuntimeWarning")
 @given(PLANS)
 @settings(max_examples=2_000)

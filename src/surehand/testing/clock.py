@@ -54,7 +54,8 @@ class FakeClock:
 
     Args:
         autojump: Real seconds without anything happening after which the clock jumps; None never jumps. In a program
-            that is never at rest it jumps after 200 times as long.
+            that is never at rest it jumps after 200 times as long; what it waits for its turn on a busy machine does
+            not count.
 
     Raises:
         OptionError: ``autojump`` is neither None nor a number of seconds above 0.
@@ -267,17 +268,19 @@ def _wake(woken: asyncio.Future[None]) -> None:
 
 def _calm_state(state: Callable[[], _State], autojump: float) -> _State:
     """Wait, for real, until nothing has happened for a while; the state in which that was so."""
-    patience_ends = time.monotonic() + autojump * _PATIENCE
+    patience = autojump * _PATIENCE
     while True:
         before, turns, computed, began = state(), _turns_of_threads(), time.process_time(), time.monotonic()
         time.sleep(autojump)
-        now = time.monotonic()
-        took = now - began
+        took, computed = time.monotonic() - began, time.process_time() - computed
         was_on_time = took <= autojump + _SLACK_SECONDS
-        was_at_rest = time.process_time() - computed <= took * _BUSY_SHARE
-        if was_on_time and was_at_rest and not before.is_handing and state() == before and _turns_of_threads() == turns:
+        was_at_rest = computed <= took * _BUSY_SHARE
+        is_calm = was_at_rest and not before.is_handing and state() == before and _turns_of_threads() == turns
+        if was_on_time and is_calm:
             return before
-        if now > patience_ends:
+        # while the machine is too busy to let this program run, nothing of it can happen, and no patience is lost
+        patience -= took if was_on_time or is_calm else computed
+        if patience < 0:
             return state()
 
 

@@ -6,9 +6,11 @@ import asyncio
 import threading
 import time
 from contextvars import ContextVar
+from pathlib import Path
 
 import pytest
 
+from support.programs import run_python
 from surehand.errors import OptionError
 from surehand.testing import FakeClock
 
@@ -116,6 +118,40 @@ def test_a_timer_that_was_called_off_does_not_ring_and_moves_nothing() -> None:
 
     assert clock.now() == 1
     assert rung == []
+
+
+STANDING_STILL = """
+import os, subprocess, sys, time
+from surehand import AIMessage, ToolNode, tool
+from surehand.testing import FakeClock
+
+@tool(timeout=10)
+def work() -> str:
+    "Compute for a moment."
+    ends = time.process_time() + 0.2
+    while time.process_time() < ends:
+        pass
+    return "done"
+
+STOP = '''
+import os, signal, sys, time
+while os.getppid() == int(sys.argv[1]):
+    os.kill(int(sys.argv[1]), signal.SIGSTOP)
+    time.sleep(0.2)
+    os.kill(int(sys.argv[1]), signal.SIGCONT)
+    time.sleep(0.01)
+'''
+stopping = subprocess.Popen([sys.executable, "-c", STOP, str(os.getpid())])
+turn = AIMessage(tool_calls=[{"id": "1", "name": "work", "args": {}}])
+print(ToolNode([work], clock=FakeClock()).invoke([turn])[0].text)
+stopping.kill()
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="a process cannot be made to stand still everywhere")
+def test_the_clock_does_not_jump_while_the_machine_keeps_the_program_from_running(tmp_path: Path) -> None:
+    done = run_python("-c", STANDING_STILL, cwd=tmp_path)
+    assert (done.stdout, done.stderr) == ("done\n", "")
 
 
 def test_calling_off_a_timer_that_is_on_its_way_to_its_loop_still_counts() -> None:
