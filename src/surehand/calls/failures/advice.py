@@ -19,6 +19,8 @@ IN_DOUBT: Final = "The request may have been sent before that, so it may have ha
 BROKEN_OFF: Final = "It may have happened in part: find out before you call again."
 _MAX_READ: Final = 4_000
 """The most characters of an exception in which a value is looked for."""
+_MOST: Final = 10
+"""The most arguments of which it is looked for what was meant by them."""
 _UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 
 
@@ -48,7 +50,7 @@ def _correction(call: Call, error: BaseException) -> str:
     texts = frozenset(value for value in call.values.values() if isinstance(value, str))
     wrong = complained_of(call.values, text)
     of_these = [call.values[name] for name in wrong] or list(call.values.values())
-    meant = (what_was_meant(value, text, sent=texts) for value in of_these if isinstance(value, str))
+    meant = (what_was_meant(value, text, sent=texts) for value in of_these[:_MOST] if isinstance(value, str))
     near = next((f"Did you mean {found!r}? " for found in meant if found), "")
     others = [name for name in call.turn.host.table.named_in(text) if name != call.name]
     first = f"Call {' or '.join(others)} first, then {call.name}" if others else f"Call {call.name}"

@@ -10,14 +10,20 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from difflib import get_close_matches
+from difflib import SequenceMatcher
 from itertools import accumulate, pairwise
 from typing import Any, Final
 
 __all__ = ["complained_of", "what_was_meant"]
 
 _NEAR: Final = 0.7
-"""How alike two texts must be for one to have been meant by the other."""
+"""How alike what was sent and what is offered must be for one to have been meant by the other."""
+_NEARER: Final = 0.85
+"""The same for a word that stands in a sentence, and may be about something else."""
+_CLEARLY: Final = 0.02
+"""How much nearer than all others a name must be."""
+_MOST_COMPARED: Final = 50_000
+"""Up to which product of their lengths a value is compared with names."""
 _LONGEST: Final = 100
 """The most characters of a value that is looked for."""
 _MOST: Final = 20
@@ -26,14 +32,17 @@ _LEAST_NUMBER: Final = 10
 """A smaller number stands in many a text for something else."""
 _MANY_DIGITS: Final = 1e15
 """From here on, numbers are written in more than one way."""
-_BETWEEN: Final = re.compile(r"""["'`,;:()\[\]{}\n]| or | and """)
+_BETWEEN: Final = re.compile(
+    r"""["'`,;:()\[\]{}?\n]|\b(?:or|and|only|is|are|be|like|means?|meant|try|use|known|available|such as)\b"""
+)
+"""What stands before and after a name that is offered."""
 _WORD: Final = re.compile(r"\w[\w.+-]*\w")
 _QUOTED: Final = r"""["'`]{}["'`]"""
 _ALONE: Final = r"(?<![\w.+-]){}(?![\w+-]|\.\w)"
-_AS_EXAMPLE: Final = re.compile(
-    r"\b(?:such as|like|for example|example|e\.g\.|for instance|form(?:at)?)\b", re.IGNORECASE
-)
-_FORMED: Final = re.compile(r"[+\w][\w.:/+-]*\w")
+_AS_EXAMPLE: Final = re.compile(r"\b(?:such as|like|example|e\.g\.|for instance|form(?:at)?)(?!\w)", re.IGNORECASE)
+_FORMED: Final = re.compile(r"\+?\w[\w.:/+-]*\w")
+_DIGITS: Final = re.compile(r"\d+")
+_DECIMAL: Final = re.compile(r"\+?\d+[.,]\d+")
 _RUN: Final = re.compile(r"\d+|[^\W\d_]+|[\W_]")
 _SEPARATORS: Final = frozenset(" -_./:")
 """What stands between the parts of a value and means nothing by itself."""
@@ -66,15 +75,17 @@ def what_was_meant(value: str, text: str, *, sent: AbstractSet[str]) -> str | No
     if not 0 < len(value) <= _LONGEST:
         return None
     text = _without(sent | {value}, text)
-    is_by_example = _AS_EXAMPLE.search(text) is not None
-    known = [name for name in _names_in(text) if name not in sent and not (is_by_example and _has_digit(name))]
-    if near := get_close_matches(value, known, n=1, cutoff=_NEAR):
-        return near[0]
+    examples = _examples_in(text)
+    known = {
+        name: nearness
+        for name, nearness in _names_in(text).items()
+        if name not in sent and _is_of_same_number(name, value) and not (examples and _has_digit(name))
+    }
     if alike := [name for name in known if name.casefold() == value.casefold()]:
         return alike[0]
-    if not is_by_example:
-        return None
-    formed = (_in_form_of(example, value) for example in _FORMED.findall(text) if _has_digit(example))
+    if near := _nearest(value, known):
+        return near
+    formed = (_in_form_of(example, value) for example in examples)
     return next((form for form in formed if form is not None and form not in sent), None)
 
 
@@ -102,14 +113,45 @@ def _without(values: AbstractSet[str], text: str) -> str:
     return text
 
 
-def _names_in(text: str) -> list[str]:
-    """What a text lists or quotes, and its words."""
-    listed = [name.strip(" .") for name in _BETWEEN.split(text)]
-    return [*listed, *_WORD.findall(text)]
+def _names_in(text: str) -> dict[str, float]:
+    """What a text offers, and its other words, each with how near a value must be to it."""
+    offered = (name.strip(" .!") for name in _BETWEEN.split(text))
+    return dict.fromkeys(_WORD.findall(text), _NEARER) | {name: _NEAR for name in offered if name}
+
+
+def _nearest(value: str, names: Mapping[str, float]) -> str | None:
+    """The name that is nearest to the value, if it is near, and no other is as near."""
+    matcher, left = SequenceMatcher(a="", b=value, autojunk=False), _MOST_COMPARED
+    near: list[tuple[float, str]] = []
+    for name, least in names.items():
+        matcher.set_seq1(name)
+        if matcher.real_quick_ratio() < least:
+            continue
+        left -= len(name) * len(value)
+        if left < 0:
+            return None
+        if matcher.quick_ratio() >= least and (ratio := matcher.ratio()) >= least:
+            near.append((ratio, name))
+    if not near:
+        return None
+    first, *others = sorted(near, reverse=True)
+    return first[1] if not others or first[0] - others[0][0] > _CLEARLY else None
+
+
+def _is_of_same_number(name: str, value: str) -> bool:
+    """Whether a name does not differ from a value in a number: nobody means the invoice 17 by the invoice 18."""
+    sent, named = ("".join(run.lstrip("0") for run in _DIGITS.findall(text)) for text in (value, name))
+    return not sent or sent == named
 
 
 def _has_digit(text: str) -> bool:
-    return any(character.isdecimal() for character in text)
+    return _DIGITS.search(text) is not None
+
+
+def _examples_in(text: str) -> list[str]:
+    """What has digits and comes next after the words for an example."""
+    after = (_FORMED.findall(text[mark.end() : mark.end() + _LONGEST]) for mark in _AS_EXAMPLE.finditer(text))
+    return list(dict.fromkeys(filter(None, (next(filter(_has_digit, each), "") for each in after))))
 
 
 # A value in the form of an example
@@ -121,8 +163,12 @@ def _in_form_of(example: str, value: str) -> str | None:
     An example's letters before its digits are part of the form: with ``INV-0107`` before it, ``42`` is ``INV-0042``.
     """
     runs, sent = _RUN.findall(example), _RUN.findall(value)
-    if _marks(runs) != _marks(sent) or not _have_one_word(runs, sent):
+    if _marks(runs) != _marks(sent) or not _have_one_word(runs, sent) or _is_amount(value, runs):
         return None
+    if _is_short_date(runs) and [run for run in runs if not run.isdecimal()] != [
+        run for run in sent if not run.isdecimal()
+    ]:
+        return None  # 5/3 is in March or in May
     digits = _spread([run for run in sent if run.isdecimal()], [run for run in runs if run.isdecimal()])
     if digits is None:
         return None
@@ -141,6 +187,21 @@ def _have_one_word(runs: Sequence[str], sent: Sequence[str]) -> bool:
     return expected == found or (found == [""] and runs[0].isalpha() and not any(run.isalpha() for run in runs[1:]))
 
 
+def _is_amount(value: str, example: Sequence[str]) -> bool:
+    """Whether a value may be a number, of which digits and signs mean something else than in a form."""
+    if value.startswith("-") or _DECIMAL.fullmatch("".join(example)):
+        return True
+    return _DECIMAL.fullmatch(value) is not None and len(example[-1]) != len(_RUN.findall(value)[-1])
+
+
+def _is_short_date(example: Sequence[str]) -> bool:
+    """Whether an example may be a day and a month, or these and a year of two digits."""
+    digits = [run for run in example if run.isdecimal()]
+    return (
+        len(digits) > 1 and all(run.isdecimal() or run in "-./" for run in example) and max(map(len, digits)) <= _PAIR
+    )
+
+
 def _spread(digits: Sequence[str], examples: Sequence[str]) -> list[str] | None:
     """The digits of a value as the numbers of an example; None where it is open which belongs where."""
     joined = "".join(digits)
@@ -153,10 +214,10 @@ def _spread(digits: Sequence[str], examples: Sequence[str]) -> list[str] | None:
         return [joined[start:end] for start, end in pairwise(ends)]
     if len(digits) != len(examples):
         return None
-    padded = [_padded(run, example) for run, example in zip(digits, examples, strict=True)]
+    padded = [_padded(run, example, is_part=len(examples) > 1) for run, example in zip(digits, examples, strict=True)]
     return None if None in padded else [run for run in padded if run is not None]
 
 
-def _padded(run: str, example: str) -> str | None:
-    may_pad = example.startswith("0") or len(example) == _PAIR
+def _padded(run: str, example: str, *, is_part: bool) -> str | None:
+    may_pad = example.startswith("0") or (is_part and len(example) == _PAIR)
     return run.zfill(len(example)) if len(run) == len(example) or (may_pad and len(run) < len(example)) else None

@@ -191,3 +191,19 @@ def test_a_secret_is_not_what_was_meant() -> None:
 
 def test_a_call_without_arguments_has_none_to_correct() -> None:
     assert told(ValueError("closed")) == "ValueError: closed"
+
+
+def test_of_a_thousand_arguments_a_few_are_looked_at() -> None:
+    @tool
+    def save(colour: str, others: str = "", **more: str) -> None:
+        """Save them."""
+        raise ValueError("there are red and green")
+
+    def told_after(number: int) -> str:
+        args = {**{f"k{place}": "a" for place in range(number)}, "more": "gren", "colour": "x"}
+        message = AIMessage(tool_calls=[{"id": "c", "name": "save", "args": args}])
+        (answer,) = ToolNode([save]).invoke([message])
+        return str(answer.text)
+
+    assert "Did you mean 'green'?" in told_after(3)
+    assert "Did you mean 'green'?" not in told_after(1_000)

@@ -118,7 +118,88 @@ def test_a_part_of_what_was_sent_is_not_what_was_meant() -> None:
 
 
 def test_of_the_values_that_are_listed_the_nearest_is_named() -> None:
-    assert what_was_meant("server7", "known: server-01, server-17", sent=set()) == "server-17"
+    assert what_was_meant("server-nrth", "known: server-south, server-north", sent=set()) == "server-north"
+
+
+@pytest.mark.parametrize(
+    ("sent", "text", "meant"),
+    [
+        ("APPL", "No data for APPL; did you mean AAPL?", "AAPL"),
+        ("user", 'relation "user" does not exist; perhaps you meant the table "users".', "users"),
+        ("grey", "Color must be one of: red, green, gray", "gray"),
+        ("US", "unknown currency 'US'; supported are EUR, USD and GBP", "USD"),
+        ("src/main.py", "File 'src/main.py' not found. Did you mean 'src/app/main.py'?", "src/app/main.py"),
+        ("gpt4", "The model `gpt4` does not exist; available: gpt-4o, gpt-4.1", "gpt-4o"),
+        ("INV42", "no 'INV42', known: INV-0042, INV-0043", "INV-0042"),
+        ("eu west", "unknown; the regions are eu-west, us-west", "eu-west"),
+    ],
+)
+def test_what_a_text_offers_is_named(sent: str, text: str, meant: str) -> None:
+    assert what_was_meant(sent, text, sent={sent}) == meant
+
+
+@pytest.mark.parametrize(
+    ("sent", "text"),
+    [
+        ("AC-1009", "unknown account 'AC-1009'; yours are AC-1001, AC-1002"),
+        ("u_102", "User u_102 is blocked by u_120"),
+        ("a1b2c3", "no record a1b2c3 (checked a1b2c4, a1b2c5)"),
+        ("iPhone 15", "'iPhone 15' is out of stock. Similar: iPhone 14, iPhone 16"),
+        ("backup-2026-01-01", "backup-2026-01-01 not found; latest is backup-2026-01-02"),
+    ],
+)
+def test_another_number_is_another_thing(sent: str, text: str) -> None:
+    assert what_was_meant(sent, text, sent={sent}) is None
+
+
+@pytest.mark.parametrize(
+    ("sent", "text"),
+    [
+        ("report.pdf", "File report.pdf is locked by process report.exe"),
+        ("nightly", "job nightly failed: step nightly-build exited with 1"),
+        ("status:opn", "Unknown filter value 'opn' for status; allowed: open, closed"),
+    ],
+)
+def test_what_a_text_speaks_of_besides_is_not_what_was_meant(sent: str, text: str) -> None:
+    assert what_was_meant(sent, text, sent={sent}) is None
+
+
+def test_of_two_that_are_as_near_none_is_named() -> None:
+    assert what_was_meant("us-east", "it must be one of us-east-1, us-east-2, eu-west-1", sent={"us-east"}) is None
+
+
+@pytest.mark.parametrize(
+    ("sent", "text", "meant"),
+    [
+        ("3:30", "time must be in 24 hours form, e.g. 14:30", "03:30"),
+        ("17", "an employee's number has 6 digits, e.g. 004711", "000017"),
+        ("ab-12", "SKU must be upper case, e.g. AB-12", "AB-12"),
+        ("5.3.26", "a day like 31.12.26", "05.03.26"),
+        ("4711", "write accounts like A-0001 (see rule 12-34)", "A-4711"),
+    ],
+)
+def test_an_example_stands_behind_the_words_for_it(sent: str, text: str, meant: str) -> None:
+    assert what_was_meant(sent, text, sent={sent}) == meant
+
+
+@pytest.mark.parametrize(
+    ("sent", "text"),
+    [
+        ("12.5", "the amount must be in whole cents, like 1250"),
+        ("5.5", "the amount must be like 10.00"),
+        ("5.50", "the amount must be like 10.00"),
+        ("9.5", "time must be HH:MM, e.g. 14:30"),
+        ("-5", "degrees such as 20"),
+        ("5", "hours such as 24"),
+    ],
+)
+def test_an_amount_is_never_written_as_another(sent: str, text: str) -> None:
+    assert what_was_meant(sent, text, sent={sent}) is None
+
+
+@pytest.mark.parametrize(("sent", "text"), [("05.03.", "like 12-31"), ("3/5", "like 12-31"), ("0503", "like 31-12")])
+def test_a_day_and_a_month_are_not_taken_for_each_other(sent: str, text: str) -> None:
+    assert what_was_meant(sent, f"give it {text}", sent={sent}) is None
 
 
 VALUES = st.text(alphabet=st.sampled_from("+-./: 0123456789aINV٣²"), max_size=30)
@@ -132,7 +213,16 @@ def test_a_value_in_another_form_keeps_its_letters_and_digits(sent: str, example
         assert "".join(filter(str.isdecimal, meant)).lstrip("0").endswith(digits.lstrip("0")) or digits == ""
 
 
-@pytest.mark.parametrize("text", ["such as " + "1-" * 2_000, "like " + "a.1" * 1_300, "such as " + "((((" * 1_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "such as " + "1-" * 2_000,
+        "like " + "a.1" * 1_300,
+        "such as " + "((((" * 1_000,
+        "like " + "+" * 4_000,
+        "a" * 90 + "," + "ab" * 2_000,
+    ],
+)
 def test_no_text_takes_long(text: str) -> None:
     start = time.process_time()
     what_was_meant("1-" * 50, text, sent=set())
