@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from support.text_calls import NAMES, ONE_CALL, TWO_CALLS
 from surehand.dialects.text_calls import TextCallFilter, read_text_calls
 from surehand.dialects.text_calls.forms import MARKS
+from surehand.dialects.text_calls.thoughts import THOUGHTS
 
 CALLS = [*(text for text, _ in ONE_CALL.values()), *TWO_CALLS.values()]
 OPENERS = [opener for mark in MARKS for opener in mark.openers]
@@ -34,6 +35,7 @@ fragments = st.one_of(
     st.sampled_from(
         ("Hello. ", "so:\n", "```\n", "```", "`", "\n", "   ", "> ", "<think>", "</think>", "{}", "a", '"', "]")
     ),
+    st.sampled_from((*THOUGHTS, *THOUGHTS.values(), "<|assistant|>", "<s>", "<| x |>")),
 )
 texts = st.lists(fragments, max_size=5).map("".join)
 
@@ -95,7 +97,8 @@ PROSE = "It is a long answer, and it goes on. " * 200
         'Then. <tool_call>{"name": "f", "arguments": {}}</tool_call> is what I would send. ',
         '<tool_call>{"name": "h", "arguments": {}}</tool_call> ',
         "> f\n",
-        "<think>",
+        *THOUGHTS,
+        *THOUGHTS.values(),
         "```",
     ],
 )
@@ -152,7 +155,8 @@ SHAPES = [
         "<|",
     ),
     *('{"name": "f", "arguments": {}}', '{"name": "f", "arguments": {}};\n', "x<|python_tag|>{} a", "x[TOOL_CALLS]f{}"),
-    *("<think>", "</think>", "<function=f><parameter=a>", "</parameter>", "a <tool_call>f</tool_call>", "\\", '"'),
+    *(*THOUGHTS, *THOUGHTS.values(), "<|assistant|>", "<|"),
+    *("<function=f><parameter=a>", "</parameter>", "a <tool_call>f</tool_call>", "\\", '"'),
 ]
 
 

@@ -10,6 +10,7 @@ from support.text_calls import NAMES, ONE_CALL, TWO_CALLS, read
 from surehand import AIMessage, tool
 from surehand.dialects.text_calls import FORMS, TextCallForm, read_text_calls
 from surehand.dialects.text_calls.forms import MARKS
+from surehand.dialects.text_calls.thoughts import THOUGHTS
 from surehand.nodes import ToolNode
 
 
@@ -31,6 +32,50 @@ def test_call_of_a_tool_that_was_not_offered_is_a_text(form: str) -> None:
     assert read_text_calls(ONE_CALL[form][0], ["h", "ff"]) is None
 
 
+@pytest.mark.parametrize("thought", THOUGHTS.items())
+@pytest.mark.parametrize("form", [form for form in ONE_CALL if not form.startswith("behind")])
+def test_call_behind_a_thought_of_any_family_is_read(form: str, thought: tuple[str, str]) -> None:
+    text, args = ONE_CALL[form]
+    opener, closer = thought
+
+    assert read(f"{opener}I need f.{closer}{text}") == [("f", args)]
+    assert read(f"I need f.\n{closer}\n\n{text}") == [("f", args)]
+
+
+def test_thought_is_ended_by_its_own_end_alone() -> None:
+    call = '<tool_call>{"name": "f", "arguments": {}}</tool_call>'
+
+    assert read(f"<think>I could write [/THINK]\n{call}\nbut do not.</think>It is done.") is None
+
+
+TOKEN_MARKS = [opener for mark in MARKS if not mark.is_word for opener in mark.openers]
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "<s>",
+        "<|begin_of_text|>",
+        "<|assistant|>",
+        "<｜Assistant｜>",
+        "<|start_of_role|>assistant<|end_of_role|> ",
+        "<|START_RESPONSE|>I look.<|END_RESPONSE|>",
+    ],
+)
+@pytest.mark.parametrize("form", [form for form, (text, _) in ONE_CALL.items() if text.startswith(tuple(TOKEN_MARKS))])
+def test_call_behind_a_special_token_is_read(form: str, header: str) -> None:
+    text, args = ONE_CALL[form]
+
+    assert read(header + text) == [("f", args)]
+
+
+def test_a_tag_or_an_arrow_is_no_special_token() -> None:
+    call = '<|python_tag|>{"name": "f", "parameters": {}}'
+
+    for before in ("Llama writes -> ", "It is <b>", "It is <| x |>", "> <|eot_id|>", '"<|eot_id|>" and "', '"<s>'):
+        assert read(before + call) is None, before
+
+
 @pytest.mark.parametrize("form", ONE_CALL)
 def test_cut_off_text_never_becomes_a_complete_call_of_something_else(form: str) -> None:
     """Each cut is a text, a call that cannot run, or, where only marks are missing, the call that was meant."""
@@ -47,8 +92,8 @@ ABOUT = (
     "You write `{}` then.",
     'He said "{}".',
     "For example:\n```\n{}\n```\nand so on.",
-    "<think>I could write\n{}\nbut do not.</think>It is done.",
-    "<think>I could write\n{}",
+    *(f"{opener}I could write\n{{}}\nbut do not.{closer}It is done." for opener, closer in THOUGHTS.items()),
+    *(f"{opener}I could write\n{{}}" for opener in THOUGHTS),
 )
 QUOTED = [
     about.format(text if "\n" in about else text.replace("\n", " "))

@@ -22,15 +22,14 @@ from surehand.dialects.text_calls.forms import FORMS, MARKS, Body, Mark, TextCal
 from surehand.dialects.text_calls.json_calls import end_before_words, end_of_data
 from surehand.dialects.text_calls.offered import END_TOKENS, Block, Offered
 from surehand.dialects.text_calls.places import FENCE, Place
+from surehand.dialects.text_calls.thoughts import THOUGHT_ENDS, THOUGHTS, may_begin, opener_of
 from surehand.dialects.text_calls.whole_texts import inside_of_blocks, may_be_calls, read_whole
 from surehand.messages import ToolCall
 
 __all__ = ["TextCallFilter"]
 
-_THOUGHT: Final = "<think>"
-_THOUGHT_END: Final = "</think>"
 _MARK_OF: Final = {opener: mark for mark in MARKS for opener in mark.openers}
-_SIGNS: Final = (*_MARK_OF, FENCE, _THOUGHT, _THOUGHT_END)
+_SIGNS: Final = (*_MARK_OF, FENCE, *THOUGHTS, *THOUGHT_ENDS)
 _SIGN: Final = re.compile(f"{FENCE}`*+|" + "|".join(map(re.escape, sorted(_SIGNS, key=len, reverse=True))))
 _BEGINNINGS: Final = frozenset(sign[:length] for sign in _SIGNS for length in range(1, len(sign)))
 _FIRST: Final = re.compile("[" + re.escape("".join({sign[0] for sign in _SIGNS})) + "]")
@@ -89,7 +88,8 @@ class TextCallFilter:
         self._place = Place()
         self._is_start = True
         """Whether only thoughts have come, so that calls may be the whole text."""
-        self._is_thought = False
+        self._thought: str | None = None
+        """What began the thought that the reader is in."""
         self._calls: list[ToolCall] = []
 
     def feed(self, text: str) -> str:
@@ -130,7 +130,7 @@ class TextCallFilter:
 
     def _step(self, text: str, at: int, *, is_end: bool) -> _Step | None:
         """The next step; None where nothing is left, or more has to come first."""
-        if self._is_start and not self._is_thought:
+        if self._is_start and self._thought is None:
             return self._start(text, at, is_end=is_end)
         sign = _SIGN.search(text, at) if self._signs else None
         may_go_on = sign is None and not is_end and bool(self._signs)
@@ -152,10 +152,10 @@ class TextCallFilter:
             calls = read_whole(body, self._offered, self._forms) or self._in_blocks(body)
             if calls:
                 return _Step(start, len(text), calls)
-        elif not is_end and _THOUGHT.startswith(body):  # also a blank one
+        elif not is_end and may_begin(body):
             return None
         self._is_start = False
-        self._is_thought = body.startswith(_THOUGHT)
+        self._thought = opener_of(body)
         return _Step(at, at, [])
 
     def _in_blocks(self, body: str) -> list[ToolCall]:
@@ -169,12 +169,11 @@ class TextCallFilter:
 
     def _sign(self, text: str, sign: re.Match[str], *, is_end: bool) -> _Step | None:
         start, end = sign.span()
-        if sign.group() == _THOUGHT_END and not self._place.is_in_code:
-            # Also without its opener, which templates put into the prompt: what was said so far was thought.
-            self._is_start, self._is_thought, self._place = not self._calls and self._marks > 0, False, Place()
+        if self._ends_thought(sign.group()):
+            self._is_start, self._thought, self._place = not self._calls and self._marks > 0, None, Place()
             self._marks = max(self._marks - 1, 0)
             return _Step(end, end, [])
-        if self._is_thought or sign.group() in (_THOUGHT, _THOUGHT_END):
+        if self._thought is not None or sign.group() in THOUGHTS or sign.group() in THOUGHT_ENDS:
             return self._pass(text, start, end)
         if sign.group().startswith(FENCE):
             return self._fence(text, start, end, is_end=is_end)
@@ -185,6 +184,11 @@ class TextCallFilter:
         step = self._mark(text, sign, mark, is_end=is_end)
         self._marks -= step is not None
         return step
+
+    def _ends_thought(self, sign: str) -> bool:
+        """Whether it ends the thought, or one whose opener is in the prompt: then all that was said was thought."""
+        is_end = sign in THOUGHT_ENDS if self._thought is None else sign == THOUGHTS[self._thought]
+        return is_end and not self._place.is_in_code
 
     def _pass(self, text: str, start: int, end: int) -> _Step:
         """Go on behind something that means nothing here; tags do not end the start of a line."""
