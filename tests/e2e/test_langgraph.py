@@ -155,6 +155,7 @@ def test_a_tool_of_ours_is_called_by_bare_arguments_as_any_of_langchains_is() ->
     assert exported.invoke(call("divide", a=1, b=2)).content == "0.5"
 
 
+@pytest.mark.timeout(600)  # four programs, each of which imports all of LangGraph
 def test_with_a_process_for_each_answer_each_effect_happens_once_and_as_it_was_approved(tmp_path: Path) -> None:
     pytest.importorskip("langgraph.checkpoint.sqlite")
     done = tmp_path / "done"
@@ -164,7 +165,7 @@ def test_with_a_process_for_each_answer_each_effect_happens_once_and_as_it_was_a
         command = [sys.executable, str(program), str(tmp_path / "db"), str(done), order]
         environment = {**os.environ, "PYTHONPATH": str(program.parents[1])}
         return subprocess.run(
-            command, check=True, capture_output=True, text=True, timeout=60, env=environment
+            command, check=True, capture_output=True, text=True, timeout=300, env=environment
         ).stdout.split("\n")[:-1]
 
     assert step("begin") == ["wipe"]
