@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 NOT_EXECUTED: Final = "The call was not executed: "
-"""How the answer to a call begins that a limit or a circuit breaker kept from running."""
+"""How the answer to a call begins that a limit, a circuit breaker or the end of its turn kept from running."""
 NOT_REACHED: Final = "The call was not executed, because "
 """How the answer to a call begins that another one, which failed before it, kept from running."""
 NOT_STARTED: Final = "Too many earlier calls that timed out are still running, so this one was not started."
@@ -237,7 +237,8 @@ def _is_executed(answer: ToolMessage, kind: FailureKind | None) -> bool:
     has_run = answer.outcome.attempts > 0
     if kind is FailureKind.SKIPPED:  # a second run may have been, after a first one
         return has_run
-    return kind not in _NEVER_RAN and (has_run or kind in _MAY_HAVE_RUN)
+    may_have_run = kind in _MAY_HAVE_RUN and not answer.text.startswith(NOT_EXECUTED)
+    return kind not in _NEVER_RAN and (has_run or may_have_run)
 
 
 def likeness_of(arguments: Any) -> str:

@@ -379,8 +379,30 @@ def test_what_says_that_nothing_happened_is_not_in_doubt() -> None:
     assert ran == ["a", "a"]
 
 
+def test_a_call_that_the_end_of_its_turn_kept_from_running_is_not_in_doubt() -> None:
+    @tool
+    async def refuse() -> str:
+        """End the turn."""
+        raise PermissionError
+
+    node = ToolNode([refuse, send], fatal=(PermissionError,), max_concurrency=1, limits=Limits(calls=2))
+    calls: list[dict[str, Any]] = [
+        {"id": "1", "name": "refuse", "args": {}},
+        {"id": "2", "name": "send", "args": {"to": "a"}},
+    ]
+    turn = AIMessage(tool_calls=calls)
+    with pytest.raises(PermissionError) as caught:
+        node.invoke([turn])
+    answers: list[ToolMessage] = vars(caught.value)["tool_messages"]
+    assert kinds(answers) == [FailureKind.EXCEPTION, FailureKind.CANCELLED]
+
+    again = AIMessage(tool_calls=[{"id": "3", "name": "send", "args": {"to": "a"}}])
+    assert kinds(node.invoke([turn, *answers, again])) == [None]
+    assert ran == ["a"]
+
+
 @pytest.mark.parametrize("safe", [{"read_only": True}, {"idempotent": True}, {"repeat_guard": False}])
-def test_what_may_happen_twice_may_be_tried_again_at_once(safe: dict[str, bool]) -> None:
+def test_what_may_happen_twice_may_be_tried_again_at_once(safe: dict[str, Any]) -> None:
     conversation = Conversation(ToolNode([lose], overrides={"lose": ToolOptions(retry=None, **safe)}))
     conversation.turn(("lose", {"to": "slow"}))
     conversation.turn(("lose", {"to": "slow"}))
