@@ -101,14 +101,14 @@ def answers(path: Path) -> list[Exception]:
             lambda: graph.update_state(CONFIG, {"log": ["x"]}, as_node="model"),
         ]
         for read in readers:
-            begun = time.perf_counter()
+            begun = time.process_time()
             try:
                 read()
             except StoreError as error:
                 told.append(error)
             except UsageError:  # an edit that makes another thread of it is nothing to complain of
                 continue
-            assert time.perf_counter() - begun < 10
+            assert time.process_time() - begun < 10
     return told
 
 

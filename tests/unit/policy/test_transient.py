@@ -29,18 +29,21 @@ from support.fault_server import closed_port, fault_server
 from surehand.errors import InvalidArguments, ModelError, ModelRetry, ToolException
 from surehand.policy import is_ambiguous, is_lasting, is_transient, retry_after_of
 
-WAIT = 0.2
-"""Seconds that clients wait for an answer that will not come."""
+
+def patience(url: str) -> float:
+    """Seconds until a client gives up: soon only where nothing ever comes."""
+    return 0.2 if "hang" in url else 20.0
+
 
 Client = Callable[[str], object]
 
 
 def by_httpx(url: str) -> object:
-    return httpx.get(url, timeout=WAIT).raise_for_status()
+    return httpx.get(url, timeout=patience(url)).raise_for_status()
 
 
 async def _by_httpx_async(url: str) -> object:
-    async with httpx.AsyncClient(timeout=WAIT) as client:
+    async with httpx.AsyncClient(timeout=patience(url)) as client:
         return (await client.get(url)).raise_for_status()
 
 
@@ -49,14 +52,14 @@ def by_httpx_async(url: str) -> object:
 
 
 def by_requests(url: str) -> object:
-    response = requests.get(url, timeout=WAIT)
+    response = requests.get(url, timeout=patience(url))
     response.raise_for_status()
     return response
 
 
 def by_urllib(url: str) -> object:
     try:
-        with urllib.request.urlopen(url, timeout=WAIT) as response:
+        with urllib.request.urlopen(url, timeout=patience(url)) as response:
             return response.read()
     except urllib.error.HTTPError as error:
         error.close()  # it is the response as well
@@ -64,7 +67,7 @@ def by_urllib(url: str) -> object:
 
 
 def by_urllib3(url: str) -> object:
-    with urllib3.PoolManager(retries=False, timeout=WAIT) as pool:
+    with urllib3.PoolManager(retries=False, timeout=patience(url)) as pool:
         response = pool.request("GET", url)
         if response.status >= 400:  # it raises no errors for statuses itself
             answer: Any = SimpleNamespace(status_code=response.status, headers=response.headers)
@@ -73,7 +76,7 @@ def by_urllib3(url: str) -> object:
 
 
 async def _by_aiohttp(url: str) -> object:
-    limit = aiohttp.ClientTimeout(total=5, sock_read=WAIT)
+    limit = aiohttp.ClientTimeout(total=40, sock_read=patience(url))
     async with aiohttp.ClientSession(timeout=limit) as session, session.get(url, raise_for_status=True) as response:
         return await response.read()
 
@@ -83,12 +86,12 @@ def by_aiohttp(url: str) -> object:
 
 
 def by_openai(url: str) -> object:
-    with openai.OpenAI(base_url=url, api_key="k", max_retries=0, timeout=WAIT) as client:
+    with openai.OpenAI(base_url=url, api_key="k", max_retries=0, timeout=patience(url)) as client:
         return client.chat.completions.create(model="m", messages=[{"role": "user", "content": "?"}])
 
 
 def by_anthropic(url: str) -> object:
-    with anthropic.Anthropic(base_url=url, api_key="k", max_retries=0, timeout=WAIT) as client:
+    with anthropic.Anthropic(base_url=url, api_key="k", max_retries=0, timeout=patience(url)) as client:
         return client.messages.create(model="m", max_tokens=1, messages=[{"role": "user", "content": "?"}])
 
 
