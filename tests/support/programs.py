@@ -29,7 +29,7 @@ def run_python(
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=50,
+        timeout=250,  # for tests that have a longer limit than the usual one
         check=False,
     )
 
