@@ -64,6 +64,10 @@ _OPENINGS: Final[tuple[tuple[str, FailureKind], ...]] = (
     ("There is no tool named ", FailureKind.UNKNOWN_TOOL),
     ("The arguments are not one JSON object: ", FailureKind.MALFORMED),
     ("Invalid arguments for tool ", FailureKind.INVALID_ARGUMENTS),
+    ("No result of this call is recorded: ", FailureKind.UNKNOWN_OUTCOME),
+    ("This call was interrupted while it ran. ", FailureKind.UNKNOWN_OUTCOME),
+    ("The call was cancelled before it ended. ", FailureKind.CANCELLED),
+    ("The tool cancelled itself. ", FailureKind.CANCELLED),
 )
 """What our answers begin with; a payload keeps nothing of them but the text."""
 _MAX_DEPTH: Final = 50
@@ -85,8 +89,9 @@ _NEVER_RAN: Final = frozenset(
     }
 )
 _MAY_HAVE_RUN: Final = frozenset({FailureKind.TIMEOUT, FailureKind.CANCELLED, FailureKind.UNKNOWN_OUTCOME})
-_DOUBTS: Final = ("may have happened", "may still have an effect")
-"""What stands in our words of a failure after which nobody knows whether the call came to its effect."""
+_DOUBTS: Final = ("so it may have happened: ", "may have happened in part", "may still have an effect")
+"""What stands in our words of a failure after which nobody knows whether the call came to its effect; no shorter, as a
+tool's own words may say that something else may have happened."""
 _TO_CORRECT: Final = frozenset(
     {FailureKind.TRUNCATED, FailureKind.MALFORMED, FailureKind.UNKNOWN_TOOL, FailureKind.INVALID_ARGUMENTS}
 )

@@ -199,9 +199,10 @@ class ChatGoogle(BaseChatModel):
             "tools": [{"functionDeclarations": [tool.to_gemini() for tool in request.tools]}] if request.tools else (),
             "generationConfig": self._config(request.options),
         }
-        given = mapping_of(options.pop("toolConfig", None))
-        if chosen := {**_written_choice(request), **mapping_of(given.get(_CALLING))}:
-            given = {**given, _CALLING: chosen}
+        given = dict(mapping_of(options.pop("toolConfig", None)))
+        chosen = {**_written_choice(request), **mapping_of(given.pop(_CALLING, None))}
+        if chosen and request.tools:  # the provider refuses it where it is offered none
+            given[_CALLING] = chosen
         return {name: value for name, value in (own | {"toolConfig": given}).items() if value} | options
 
     def _config(self, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from surehand.models.base import ModelRequest
 from surehand.models.failures import Address, bad_reply
 from surehand.shapes import mapping_of
 
-__all__ = ["Api", "ChatApi"]
+__all__ = ["Api", "ChatApi", "without_tools"]
 
 
 class Api(Protocol):
@@ -83,7 +83,8 @@ class ChatApi:
             "tools": [tool.to_openai() for tool in request.tools] or None,
             "tool_choice": _written_choice(request),
         }
-        return {**{name: value for name, value in own.items() if value is not None}, **request.options}
+        options = request.options if request.tools else without_tools(request.options)
+        return {**{name: value for name, value in own.items() if value is not None}, **options}
 
     def streamed(self, body: dict[str, Any]) -> dict[str, Any]:
         """The request for a reply in pieces; without the question a stream says nothing of its tokens."""
@@ -99,6 +100,11 @@ class ChatApi:
     def stream(self) -> ReplyStream:
         """What reads a reply in pieces."""
         return openai_chat.ChatStream()
+
+
+def without_tools(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that say nothing of tools: the provider refuses the others where it is offered none."""
+    return {name: value for name, value in options.items() if name != "parallel_tool_calls"}
 
 
 def _written_choice(request: ModelRequest) -> str | Mapping[str, Any] | None:

@@ -11,6 +11,7 @@ from surehand.dialects.streams import ReplyStream
 from surehand.messages import AIMessage
 from surehand.models.base import ModelRequest
 from surehand.models.failures import Address, bad_reply, failed_reply
+from surehand.models.openai_chat import without_tools
 from surehand.shapes import items_of
 
 __all__ = ["ResponsesApi"]
@@ -53,6 +54,7 @@ class ResponsesApi:
             "tools": [*bound, *items_of(options.pop("tools", ()))] or None,
             "tool_choice": _written_choice(request),
         }
+        options = options if own["tools"] else without_tools(options)
         return {**{name: value for name, value in own.items() if value is not None}, **options}
 
     def streamed(self, body: dict[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ from surehand import (
     tool,
 )
 from surehand.calls import Run
-from surehand.calls.history import NOT_EXECUTED, NOTE, REPEATED, STUCK
+from surehand.calls.history import NOT_EXECUTED, NOTE, REPEATED, REPEATED_IN_DOUBT, STUCK
 from surehand.concurrency import WorkersExhausted
 from surehand.outcomes import FailureKind
 from surehand.policy import Limits, NoProgress
@@ -364,6 +365,44 @@ def test_an_effect_that_may_have_happened_is_not_repeated_at_the_first_asking(fo
     assert ran == [to]
     conversation.turn(("lose", {"to": to}))
     assert ran == [to, to]
+
+
+NOT_KNOWN = [
+    (import_module("surehand.messages.transcripts"), "_NO_RESULT", ""),
+    (import_module("surehand.calls.recovery"), "_CUT_OFF", ". Find out before you call it again."),
+    (import_module("surehand.calls.recovery"), "_CUT_OFF", "; the tool itself could not tell."),
+    (import_module("surehand.calls.run"), "_CANCELLED", ""),
+    (import_module("surehand.calls.run"), "_CANCELLED_ITSELF", ""),
+]
+"""Where the words stand that a payload keeps of a call of which nobody knows, and how they go on."""
+
+
+@pytest.mark.parametrize(("module", "name", "rest"), NOT_KNOWN)
+@pytest.mark.parametrize("form", FORMS)
+def test_what_a_payload_says_of_a_call_that_nobody_knows_of_is_a_doubt(
+    form: Form, module: Any, name: str, rest: str
+) -> None:
+    told = getattr(module, name) + rest
+    conversation = Conversation(ToolNode([send]), form)
+    conversation.messages += [conversation.reply(SEND), {"role": "tool", "tool_call_id": "c0", "content": told}]
+    (answer,) = conversation.turn(SEND)
+    assert answer.startswith(REPEATED_IN_DOUBT)
+    assert ran == []
+    conversation.turn(SEND)
+    assert ran == ["a"]
+
+
+def test_a_tool_that_says_that_something_else_may_have_happened_leaves_no_doubt() -> None:
+    @tool
+    def book() -> str:
+        """Book it."""
+        ran.append("tried")
+        raise ToolException("The day is full: another booking may have happened meanwhile.")
+
+    conversation = Conversation(ToolNode([book]))
+    conversation.turn(("book", {}))
+    conversation.turn(("book", {}))
+    assert ran == ["tried"] * 2
 
 
 def test_what_says_that_nothing_happened_is_not_in_doubt() -> None:

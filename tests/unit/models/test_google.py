@@ -126,6 +126,15 @@ def test_what_a_configuration_of_tools_says_besides_the_choice_is_kept(provider:
     }
 
 
+def test_without_tools_nothing_is_said_of_how_they_may_be_called(provider: ProviderServer) -> None:
+    config = {"functionCallingConfig": {"mode": "AUTO"}, "retrievalConfig": {"languageCode": "en"}}
+    with serving(provider, [hello(), hello()]) as server:
+        model(server, toolConfig=config).invoke("hi")
+        model(server, toolConfig={"functionCallingConfig": {"mode": "AUTO"}}).invoke("hi")
+    assert server.requests[0]["toolConfig"] == {"retrievalConfig": {"languageCode": "en"}}
+    assert "toolConfig" not in server.requests[1]
+
+
 def test_what_the_sdk_has_no_class_for_goes_through_it_both_ways(provider: ProviderServer) -> None:
     said = reply(call("add", a=2, b=3, signature=SIGNATURE), ODD)
     with serving(provider, [said, hello(), Stream([said])]) as server:

@@ -111,6 +111,15 @@ def test_bound_tools_are_offered_by_the_copy_alone() -> None:
     assert "tools" not in server.requests[1]
 
 
+def test_without_tools_nothing_is_said_of_how_they_may_be_called() -> None:
+    with provider_server([reply(), reply()]) as server:
+        plain = model(server, parallel_tool_calls=False, seed=1)
+        plain.bind_tools([add]).invoke("hi")
+        plain.invoke("hi")
+    assert server.requests[0]["parallel_tool_calls"] is False
+    assert server.requests[1].keys() == {"model", "messages", "seed"}
+
+
 @pytest.mark.parametrize(
     ("choice", "written"),
     [

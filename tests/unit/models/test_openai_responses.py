@@ -137,6 +137,14 @@ def test_tools_and_choice_are_written_flat_beside_those_of_the_provider(choice: 
     assert server.requests[0]["tool_choice"] == written
 
 
+def test_without_tools_nothing_is_said_of_how_they_may_be_called() -> None:
+    with provider_server([reply(), reply()]) as server:
+        model(server, parallel_tool_calls=False).invoke("hi")
+        model(server, parallel_tool_calls=False, tools=[{"type": "web_search"}]).invoke("hi")
+    assert "parallel_tool_calls" not in server.requests[0]
+    assert server.requests[1]["parallel_tool_calls"] is False
+
+
 def test_a_turn_goes_back_as_it_came_with_its_answer() -> None:
     turn = [THOUGHT, SEARCH, says("Let me add.", phase="commentary"), calls()]
     with provider_server([reply(*turn), reply()]) as server:
