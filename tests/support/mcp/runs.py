@@ -82,9 +82,13 @@ def until_missed(server: McpServer) -> None:
 
 def until_sent(server: McpServer) -> None:
     """Wait until a request that was not answered yet has been written to the server."""
-    underway = vars(vars(_session_of(server))["_tap"])["_open"]
+    underway = _held(_held(_session_of(server), "_tap"), "_open")
     until(lambda: any(exchange.is_out for exchange in list(underway.values())))
 
 
 def _session_of(server: McpServer) -> Any:
-    return vars(vars(server)["_life"].connection)["_session"]
+    return _held(_held(server, "_life").connection, "_session")
+
+
+def _held(holder: object, name: str) -> Any:
+    return vars(holder)[name]
