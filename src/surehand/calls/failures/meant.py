@@ -32,10 +32,12 @@ _LEAST_NUMBER: Final = 10
 """A smaller number stands in many a text for something else."""
 _MANY_DIGITS: Final = 1e15
 """From here on, numbers are written in more than one way."""
-_BETWEEN: Final = re.compile(
-    r"""["'`,;:()\[\]{}?\n]|\b(?:or|and|only|is|are|be|like|means?|meant|try|use|known|available|such as)\b"""
+_BETWEEN: Final = re.compile(r"""["'`,;:()\[\]{}?\n]| or | and """)
+"""What stands between names in a list."""
+_OFFER: Final = re.compile(
+    r"(?:^|(?<=\s))(?:only|is|are|be|like|means?|meant|try|use|known|available|such as)(?=\s)", re.IGNORECASE
 )
-"""What stands before and after a name that is offered."""
+"""What stands before a name that is offered in a sentence."""
 _WORD: Final = re.compile(r"\w[\w.+-]*\w")
 _QUOTED: Final = r"""["'`]{}["'`]"""
 _ALONE: Final = r"(?<![\w.+-]){}(?![\w+-]|\.\w)"
@@ -79,7 +81,7 @@ def what_was_meant(value: str, text: str, *, sent: AbstractSet[str]) -> str | No
     known = {
         name: nearness
         for name, nearness in _names_in(text).items()
-        if name not in sent and _is_of_same_number(name, value) and not (examples and _has_digit(name))
+        if name not in sent and not (examples and _has_digit(name))
     }
     if alike := [name for name in known if name.casefold() == value.casefold()]:
         return alike[0]
@@ -115,7 +117,8 @@ def _without(values: AbstractSet[str], text: str) -> str:
 
 def _names_in(text: str) -> dict[str, float]:
     """What a text offers, and its other words, each with how near a value must be to it."""
-    offered = (name.strip(" .!") for name in _BETWEEN.split(text))
+    listed = _BETWEEN.split(text)
+    offered = (name.strip(" .!") for entry in listed for name in (entry, *_OFFER.split(entry)))
     return dict.fromkeys(_WORD.findall(text), _NEARER) | {name: _NEAR for name in offered if name}
 
 
@@ -130,8 +133,9 @@ def _nearest(value: str, names: Mapping[str, float]) -> str | None:
         left -= len(name) * len(value)
         if left < 0:
             return None
-        if matcher.quick_ratio() >= least and (ratio := matcher.ratio()) >= least:
-            near.append((ratio, name))
+        is_near = matcher.quick_ratio() >= least and matcher.ratio() >= least
+        if is_near and _is_of_same_number(name, value):
+            near.append((matcher.ratio(), name))
     if not near:
         return None
     first, *others = sorted(near, reverse=True)

@@ -132,6 +132,9 @@ def test_of_the_values_that_are_listed_the_nearest_is_named() -> None:
         ("gpt4", "The model `gpt4` does not exist; available: gpt-4o, gpt-4.1", "gpt-4o"),
         ("INV42", "no 'INV42', known: INV-0042, INV-0043", "INV-0042"),
         ("eu west", "unknown; the regions are eu-west, us-west", "eu-west"),
+        ("readonly", "mode must be 'read only' or 'read-write'", "read only"),
+        ("readonly", "Use read-only", "read-only"),
+        ("APPL", "no such ticker. Try AAPL.", "AAPL"),
     ],
 )
 def test_what_a_text_offers_is_named(sent: str, text: str, meant: str) -> None:
