@@ -108,7 +108,7 @@ class WorkersMachine(RuleBasedStateMachine):
     @initialize(
         max_working=st.integers(1, 3),
         max_abandoned=st.integers(1, 4),
-        slow_seconds=st.sampled_from([0, 0.005, LONG]),
+        slow_seconds=st.sampled_from([0, 0.03, LONG]),
     )
     def begin(self, max_working: int, max_abandoned: int, slow_seconds: float) -> None:
         self.model = Model(max_working, max_abandoned, is_slow=slow_seconds < LONG)
