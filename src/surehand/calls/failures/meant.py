@@ -11,13 +11,17 @@ import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from difflib import SequenceMatcher
-from itertools import accumulate, pairwise
+from itertools import accumulate, groupby, pairwise
 from typing import Any, Final
 
 __all__ = ["complained_of", "what_was_meant"]
 
-_NEAR: Final = 0.7
+_NEAR: Final = 0.8
 """How alike what was sent and what is offered must be for one to have been meant by the other."""
+_NEAR_IF_SHORT: Final = 0.7
+"""The same for a value of a few characters, of which each counts for more."""
+_SHORT: Final = 4
+"""The most characters of a short value."""
 _NEARER: Final = 0.85
 """The same for a word that stands in a sentence, and may be about something else."""
 _CLEARLY: Final = 0.02
@@ -80,10 +84,11 @@ def what_was_meant(value: str, text: str, *, sent: AbstractSet[str]) -> str | No
     examples = _examples_in(text)
     known = {
         name: nearness
-        for name, nearness in _names_in(text).items()
+        for name, nearness in _names_in(text, near=_NEAR_IF_SHORT if len(value) <= _SHORT else _NEAR).items()
         if name not in sent and not (examples and _has_digit(name))
     }
-    if alike := [name for name in known if name.casefold() == value.casefold()]:
+    written = _plain(value)
+    if alike := [name for name in known if name[:1].casefold() == value[:1].casefold() and _plain(name) == written]:
         return alike[0]
     if near := _nearest(value, known):
         return near
@@ -115,11 +120,11 @@ def _without(values: AbstractSet[str], text: str) -> str:
     return text
 
 
-def _names_in(text: str) -> dict[str, float]:
+def _names_in(text: str, *, near: float) -> dict[str, float]:
     """What a text offers, and its other words, each with how near a value must be to it."""
     listed = _BETWEEN.split(text)
-    offered = (name.strip(" .!") for entry in listed for name in (entry, *_OFFER.split(entry)))
-    return dict.fromkeys(_WORD.findall(text), _NEARER) | {name: _NEAR for name in offered if name}
+    offered = (name.strip(" .!") for entry in listed for name in (entry, *_OFFER.split(entry)[1:]))
+    return dict.fromkeys(_WORD.findall(text), _NEARER) | {name: near for name in offered if name}
 
 
 def _nearest(value: str, names: Mapping[str, float]) -> str | None:
@@ -140,6 +145,17 @@ def _nearest(value: str, names: Mapping[str, float]) -> str | None:
         return None
     first, *others = sorted(near, reverse=True)
     return first[1] if not others or first[0] - others[0][0] > _CLEARLY else None
+
+
+def _plain(text: str) -> list[str]:
+    """The letters, numbers and signs of a text: the same where it is the same in another spelling."""
+    runs = (run for place, run in enumerate(_RUN.findall(text.casefold())) if place == 0 or run not in _SEPARATORS)
+    parts = groupby(runs, key=str.isalpha)
+    return [part for is_word, run in parts for part in (["".join(run)] if is_word else [_number(each) for each in run])]
+
+
+def _number(run: str) -> str:
+    return run.lstrip("0") or run[:1]
 
 
 def _is_of_same_number(name: str, value: str) -> bool:
@@ -186,9 +202,12 @@ def _marks(runs: Sequence[str]) -> set[str]:
 
 
 def _have_one_word(runs: Sequence[str], sent: Sequence[str]) -> bool:
-    """Whether the letters are the same, or the example's alone and before all digits."""
-    expected, found = (["".join(run for run in part if run.isalpha()).casefold()] for part in (runs, sent))
-    return expected == found or (found == [""] and runs[0].isalpha() and not any(run.isalpha() for run in runs[1:]))
+    """Whether the letters are the same, in the same places, or the example's alone and before all digits."""
+    expected, found = (
+        ["#" if run.isdecimal() else run.casefold() for run in part if run.isalnum()] for part in (runs, sent)
+    )
+    is_same = [key for key, _ in groupby(expected)] == [key for key, _ in groupby(found)]
+    return is_same or (set(found) == {"#"} and runs[0].isalpha() and not any(run.isalpha() for run in runs[1:]))
 
 
 def _is_amount(value: str, example: Sequence[str]) -> bool:

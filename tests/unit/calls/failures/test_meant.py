@@ -160,11 +160,17 @@ def test_another_number_is_another_thing(sent: str, text: str) -> None:
     [
         ("report.pdf", "File report.pdf is locked by process report.exe"),
         ("nightly", "job nightly failed: step nightly-build exited with 1"),
+        ("alice", "alice is suspended; alicia is her deputy"),
+        ("hydralazine", "no stock of hydralazine; in stock: hydroxyzine"),
         ("status:opn", "Unknown filter value 'opn' for status; allowed: open, closed"),
     ],
 )
 def test_what_a_text_speaks_of_besides_is_not_what_was_meant(sent: str, text: str) -> None:
     assert what_was_meant(sent, text, sent={sent}) is None
+
+
+def test_letters_keep_their_places_among_digits() -> None:
+    assert what_was_meant("ff0000", "a colour is written like #00FF00", sent={"ff0000"}) is None
 
 
 def test_of_two_that_are_as_near_none_is_named() -> None:
@@ -193,6 +199,8 @@ def test_an_example_stands_behind_the_words_for_it(sent: str, text: str, meant: 
         ("5.50", "the amount must be like 10.00"),
         ("9.5", "time must be HH:MM, e.g. 14:30"),
         ("-5", "degrees such as 20"),
+        ("-5", "one of 0, 5, 10"),
+        ("5.0", "one of 10, 50"),
         ("5", "hours such as 24"),
     ],
 )
