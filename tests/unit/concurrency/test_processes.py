@@ -207,7 +207,7 @@ def test_a_cancelled_body_is_killed_with_all_it_started_though_it_ignores_signal
     asyncio.run(cancel())
     assert len(pids) == 2
     assert soon(lambda: not any(map(is_alive, pids)), within=20)
-    assert open_files() == before
+    assert soon(lambda: open_files() == before, within=20)
 
 
 def test_a_body_that_is_cancelled_before_its_process_is_up_leaves_nothing() -> None:
