@@ -51,7 +51,8 @@ def _correction(call: Call, error: BaseException) -> str:
     wrong = complained_of(call.values, text)
     of_these = [call.values[name] for name in wrong] or list(call.values.values())
     meant = (what_was_meant(value, text, sent=texts) for value in of_these[:_MOST] if isinstance(value, str))
-    near = next((f"Did you mean {found!r}? " for found in meant if found), "")
+    may_hint = call.tool is None or not call.tool.options.destructive  # what to destroy is for the model to say
+    near = next((f"Did you mean {found!r}? " for found in meant if found), "") if may_hint else ""
     others = [name for name in call.turn.host.table.named_in(text) if name != call.name]
     first = f"Call {' or '.join(others)} first, then {call.name}" if others else f"Call {call.name}"
     return f"{near}{first} again, with {' or '.join(wrong) or 'the arguments'} corrected as the error says."

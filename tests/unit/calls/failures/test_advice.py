@@ -133,6 +133,18 @@ def test_a_value_in_the_form_that_was_asked_for_is_offered() -> None:
     assert text.endswith("Did you mean 'RAL-3020'? Call paint again, with colour corrected as the error says.")
 
 
+def test_of_what_may_destroy_something_no_value_is_offered() -> None:
+    @tool(destructive=True)
+    def wipe(disk: str) -> None:
+        """Wipe it."""
+        raise LookupError(f"no disk {disk!r}, only: disk-a, main")
+
+    message = AIMessage(tool_calls=[{"id": "c", "name": "wipe", "args": {"disk": "disk_a"}}])
+    text = ToolNode([wipe]).invoke([message])[-1].text
+    assert "Did you mean" not in text
+    assert "Call wipe again, with disk corrected as the error says." in text
+
+
 def told_among(*others: str, text: str) -> str:
     """What the model reads of a failure of ``get_status``, where the node has other tools too."""
 
