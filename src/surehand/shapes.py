@@ -10,16 +10,31 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final, TypeGuard, TypeVar, cast
 
-__all__ = ["attach", "is_a", "is_array", "is_object", "is_pair", "is_same", "items_of", "leaf_errors", "mapping_of"]
+__all__ = [
+    "JSON_TYPES",
+    "attach",
+    "is_a",
+    "is_array",
+    "is_object",
+    "is_pair",
+    "is_same",
+    "items_of",
+    "leaf_errors",
+    "mapping_of",
+]
 
 T = TypeVar("T")
+
+JSON_TYPES: Final = frozenset({str, dict, list, int, float, bool, type(None)})
+"""The types of most values: there is nothing in one of exactly these to be awaited, gone through or asked."""
 
 _NOTHING: Final[Mapping[str, Any]] = {}
 
 
 def is_a(value: object, kind: type[T]) -> TypeGuard[T]:
-    """Whether the value is one of these."""
-    return _is_instance(value, kind)
+    """Whether the value is one of these, which are no JSON data."""
+    # Nearly all values are of the very types of JSON: they need not be asked.
+    return type(value) not in JSON_TYPES and _is_instance(value, kind)
 
 
 def is_object(value: object) -> TypeGuard[Mapping[str, Any]]:

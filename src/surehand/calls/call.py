@@ -151,6 +151,11 @@ class Turn:
             held.pop()()
 
     @cached_property
+    def is_cut_off(self) -> bool:
+        """Whether it is known that something of the message is missing."""
+        return self.message.is_cut_off
+
+    @cached_property
     def mark(self) -> str:
         """What tells the message from others, and is the same each time the turn is run: its id, where it has one.
 
@@ -165,7 +170,7 @@ class Turn:
 
     @cached_property
     def alarm(self) -> Alarm:
-        """Rings when the time of a body is over."""
+        """Rings when the time of a body is over; to be put away when none is left."""
         return Alarm(self.host.clock)
 
     @cached_property

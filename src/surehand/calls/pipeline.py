@@ -76,10 +76,9 @@ _BROKEN: Final = ("a failure on its way", "Send the call again.")
 
 def gate(call: Call) -> Call:
     """Refuse every call of a reply that was cut off: nobody knows what is missing."""
-    message = call.turn.message
-    if not message.is_cut_off:
+    if not call.turn.is_cut_off:
         return call
-    what, remedy = _CUT_OFF.get(message.finish_reason, _BROKEN)
+    what, remedy = _CUT_OFF.get(call.turn.message.finish_reason, _BROKEN)
     text = f"Your reply was cut off by {what}, so none of its calls was executed. {remedy}"
     return failed(call, FailureKind.TRUNCATED, text)
 

@@ -277,6 +277,7 @@ class _Floor:
 
     def _rest(self) -> None:
         """Leave nothing behind that would happen later."""
+        self._turn.alarm.put_away()
         if self._patience is not None:
             self._patience.cancel()
 

@@ -68,7 +68,10 @@ class Signs:
 
 
 class Alarm:
-    """One timer for all the bodies of a turn: most of them end long before their time, and a timer each costs more."""
+    """One timer for all the bodies of a turn: most of them end long before their time, and a timer each costs more.
+
+    So it is not called off when a body ends, and another one may be about to start, but when it is put away.
+    """
 
     __slots__ = ("_clock", "_due", "_moment", "_timer")
 
@@ -88,6 +91,9 @@ class Alarm:
     def clear(self, watch: Watch) -> None:
         """Have it ring no more."""
         self._due.pop(watch, None)
+
+    def put_away(self) -> None:
+        """Call the timer off, unless a body is left that nobody waits for and that may yet end."""
         if not self._due and self._timer is not None:
             self._timer.cancel()
             self._timer, self._moment = None, _NEVER

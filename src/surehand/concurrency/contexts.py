@@ -14,6 +14,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator
 from functools import partial
 from typing import Any, Final, Protocol, TypeVar, cast
 
+from surehand.shapes import JSON_TYPES
+
 __all__ = ["Gate", "in_own_context", "paced", "settled"]
 
 T = TypeVar("T")
@@ -102,7 +104,7 @@ async def settled(value: Any, gate: Gate | None = None) -> Any:
         gate: Where a coroutine is held back; None for nowhere.
     """
     for _ in range(_MOST_AWAITED):
-        if not inspect.isawaitable(value):
+        if type(value) in JSON_TYPES or not inspect.isawaitable(value):  # the quicker question first
             break
         awaited, value = value, await (value if gate is None else paced(value, gate))
         if value is awaited:  # some objects are awaited to be opened

@@ -8,7 +8,7 @@ Ctrl-C, which is the user's, and a cancellation that came from outside, which is
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -91,6 +91,8 @@ class _Stay:
     """How it ended; None before, and where it is cancelled or asks."""
     first: Signs | None = None
     """What is known of its first attempt; None before."""
+    newest: Signs | None = None
+    """What is known of its last one so far."""
     earlier: Callable[[], Outcome] | None = None
     """What is known of the run before, where a middleware runs the call once more; None for the first."""
 
@@ -108,7 +110,7 @@ class _Stay:
         turn, position = self.call.turn, self.call.position
         self.earlier = turn.under_way.get(position)
         turn.under_way[position] = self._so_far
-        with turn.holding(position, self._tell_breaker):
+        with turn.holding(position, self._let_go):
             try:
                 ended = await self._until_final()
             except Interrupted as asked:
@@ -116,6 +118,12 @@ class _Stay:
                 raise
             self.outcome = ended.outcome
         return ended
+
+    def _let_go(self) -> None:
+        """The call is answered, whatever its body goes on to do and to say."""
+        if self.newest is not None:
+            self.newest.silence()
+        self._tell_breaker()
 
     def _tell_breaker(self) -> None:
         breakers = self.call.turn.host.breakers
@@ -162,10 +170,12 @@ class _Stay:
         self.call = _afresh(self.call)
         return self.call.outcome is None
 
-    async def _in_place(self) -> _Ended | None:
-        if self.places is None:
-            return await self._let_through()
-        async with in_place(self.call, self.places):
+    def _in_place(self) -> Awaitable[_Ended | None]:
+        """The next attempt, to be awaited; None where it could not begin."""
+        return self._let_through() if self.places is None else self._in_its(self.places)
+
+    async def _in_its(self, places: Places) -> _Ended | None:
+        async with in_place(self.call, places):
             return await self._let_through()
 
     async def _let_through(self) -> _Ended | None:
@@ -200,7 +210,7 @@ class _Stay:
         Raises:
             Interrupted: The body asks.
         """
-        signs = signs_of(self.call)
+        signs = self.newest = signs_of(self.call)
         self.first = self.first or signs
         try:
             with in_body(self.call):
@@ -224,6 +234,8 @@ class _Stay:
                 return _insatiable(self.call, error)
             failure = with_partial_output(self.call, classify(self.call, error), signs.items)
             return self._unless_lost(_Ended(failure=failure), error=error)
+        finally:
+            signs.silence()
         return self._unless_lost(_accepted(self.call, value))
 
     def _asked_by(self, error: BaseException) -> Interrupted | None:

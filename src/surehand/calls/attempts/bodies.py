@@ -36,14 +36,12 @@ from surehand.concurrency import (
 from surehand.control import _runtime, current_runtime  # pyright: ignore[reportPrivateUsage] - what is heard of a body
 from surehand.events import LateResult
 from surehand.interrupts import gets_through
+from surehand.shapes import JSON_TYPES
 
 __all__ = ["CLEANUP_SECONDS", "run_body", "signs_of"]
 
 CLEANUP_SECONDS: Final = 1.0
 """How long an asynchronous body may take to end once it was cancelled."""
-
-_PLAIN: Final = frozenset({str, dict, list, int, float, bool, type(None)})
-"""The types of most results: there is nothing in them to await or to go through."""
 
 Lose = Callable[[OutOfTime], None]
 """Called when a body swallows its cancellation: whoever waits for the call must wait no longer."""
@@ -61,11 +59,6 @@ async def run_body(call: Call, attempt: int, signs: Signs, lose: Lose) -> Any:
         OutOfTime: It took too long.
         BaseException: Whatever the function raises, the same object.
     """
-    with call.turn.holding(call.position, signs.silence):
-        return await _heard_body(call, attempt, signs, lose)
-
-
-async def _heard_body(call: Call, attempt: int, signs: Signs, lose: Lose) -> Any:
     runtime = current_runtime()
     if runtime is None or runtime.publish is None:
         return await _run_body(call, attempt, signs, lose)
@@ -122,7 +115,7 @@ def _gone_through(value: Any, signs: Signs) -> Any:
 
     What it returns is the result; where it returns nothing, its items are.
     """
-    if type(value) in _PLAIN or not _has(value, "__next__") or isinstance(value, IOBase):
+    if type(value) in JSON_TYPES or not _has(value, "__next__") or isinstance(value, IOBase):
         return value
     while len(signs.items) <= MAX_ITEMS:
         try:
@@ -136,7 +129,7 @@ def _gone_through(value: Any, signs: Signs) -> Any:
 def _is_waiting(value: Any) -> TypeGuard[Any]:
     """Whether the value has to be awaited, or its items do."""
     # Types are asked, because the abstract base classes cost ten times as much.
-    return type(value) not in _PLAIN and (_has(value, "__await__") or _has(value, "__aiter__"))
+    return type(value) not in JSON_TYPES and (_has(value, "__await__") or _has(value, "__aiter__"))
 
 
 def _has(value: object, method: str) -> bool:
@@ -151,7 +144,7 @@ async def _awaited(value: Any, signs: Signs) -> Any:
     runtime = current_runtime()
     gate = None if runtime is None else runtime.publish
     value = await settled(value, gate)
-    if type(value) in _PLAIN:
+    if type(value) in JSON_TYPES:
         return value
     if not _has(value, "__aiter__"):
         return _gone_through(value, signs)
@@ -263,6 +256,8 @@ async def _attended(call: Call, value: Any, signs: Signs) -> Any:
         body.cancel()
         await asyncio.wait((body,), timeout=CLEANUP_SECONDS)
         raise
+    finally:
+        call.turn.alarm.put_away()
     if not body.done():
         _left.add(body)
         body.add_done_callback(partial(_announce_late_end, call))
