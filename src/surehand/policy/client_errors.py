@@ -13,6 +13,7 @@ import socket
 import ssl
 from collections.abc import Callable, Iterator, Mapping
 from enum import IntEnum
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeGuard
 
 from surehand.errors import ModelError, RemoteError, SurehandError
@@ -254,7 +255,9 @@ def _of_sqlite(error: BaseException) -> Ending | None:
 
 def _of_model(error: BaseException) -> Ending | None:
     # In the middle of a stream the status is long sent, and is 200; and without money a 429 does not pass.
-    words = {word for name in ("type", "code") if isinstance(word := attribute(error, name), str)}
+    told = entry(attribute(error, "body"), "error")  # SDKs that are older say it there alone
+    found = [read(name) for name in ("type", "code") for read in (partial(attribute, error), partial(entry, told))]
+    words = {word for word in found if isinstance(word, str)}
     if words & _MODEL_LASTING:
         return Ending.LASTS
     return Ending.PASSES if words & _MODEL_PASSING and status_of(error) is None else None

@@ -305,6 +305,8 @@ def of_psycopg(text: str) -> Any:
         (looking_like("redis.exceptions.AuthenticationError"), "lasts"),
         (looking_like("redis.exceptions.ResponseError"), "unknown"),
         (looking_like("anthropic.RetryableError"), "passes"),
+        (looking_like("anthropic.APIStatusError", body={"error": {"type": "overloaded_error"}}), "passes"),
+        (looking_like("openai.APIError", body={"error": {"code": "insufficient_quota"}}), "lasts"),
         (looking_like("my.shop.PoolTimeout"), "unknown"),
     ],
 )
