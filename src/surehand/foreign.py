@@ -33,7 +33,7 @@ def _has_dump(item: object) -> bool:
 
 
 def _dumped(item: Any) -> Any:
-    return item.model_dump(exclude_none=True) if _has_dump(item) else item
+    return item.model_dump(exclude_none=True, warnings=False) if _has_dump(item) else item
 
 
 def as_own_model(model: object) -> object:

@@ -49,7 +49,7 @@ def payload_of(value: object) -> Mapping[str, Any]:
     dump = getattr(value, "model_dump", None)
     if not callable(dump) or isinstance(value, type):
         return with_dumped_items(mapping_of(value))
-    return mapping_of(dump(exclude_none=True))
+    return mapping_of(dump(exclude_none=True, warnings=False))  # of parts that are newer than the SDK
 
 
 def is_from(value: object, package: str) -> bool:

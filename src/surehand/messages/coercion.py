@@ -281,7 +281,7 @@ def _object_fields(item: object) -> Mapping[str, Any] | None:
         return {name: getattr(item, name) for name in _KNOWN if hasattr(item, name)}
     dump = getattr(item, "model_dump", None)
     if callable(dump) and isinstance(getattr(item, "role", None), str):
-        return cast("Mapping[str, Any]", dump(exclude_none=True))
+        return cast("Mapping[str, Any]", dump(exclude_none=True, warnings=False))
     return None
 
 

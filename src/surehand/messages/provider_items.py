@@ -45,7 +45,7 @@ def _fields(item: object) -> Mapping[str, Any]:
     dump = getattr(item, "model_dump", None)
     if not callable(dump) or isinstance(item, type) or is_langchain(item):
         return mapping_of(item)
-    return mapping_of(dump(exclude_none=True))
+    return mapping_of(dump(exclude_none=True, warnings=False))
 
 
 def read_items(items: Sequence[object], names: Sequence[str | None]) -> list[Message]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from datetime import date
-from typing import Any
+from typing import Any, Literal
 
 import pytest
+from pydantic import BaseModel
 
 from surehand.dialects import wire
 from surehand.messages import ToolCall
@@ -70,3 +71,16 @@ def test_replaced_ids_are_the_same_each_time_and_differ_from_each_other() -> Non
     assert wire.sendable_id("a b") == wire.sendable_id("a b")
     assert len({wire.sendable_id(call_id) for call_id in ["a b", "a  b", "é", "x" * 100]}) == 4
     assert wire.sendable_id("call_1-A") == "call_1-A"
+
+
+def test_a_part_that_is_newer_than_the_sdk_is_dumped_without_a_warning() -> None:
+    """As an SDK makes it, which does not check what a provider sends."""
+
+    class Block(BaseModel):
+        type: Literal["text"]
+
+    class Reply(BaseModel):
+        content: list[Block]
+
+    newer = Reply.model_construct(content=[Block.model_construct(type="newer")])
+    assert wire.payload_of(newer) == {"content": [{"type": "newer"}]}
