@@ -136,7 +136,7 @@ def printing() -> None:
 
 def leaving_threads() -> str:
     """Ends while a thread that is no daemon hangs."""
-    threading.Thread(target=time.sleep, args=(30,)).start()
+    threading.Thread(target=time.sleep, args=(300,)).start()
     return "done"
 
 

@@ -78,6 +78,7 @@ def wait_until(holds: Callable[[], bool], seconds: float = 30.0) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.timeout(300)
 def test_it_keeps_what_all_savers_promise(postgres: PostgresServer) -> None:
     schemas: dict[Checkpointer, str] = {}
 
@@ -90,6 +91,7 @@ def test_it_keeps_what_all_savers_promise(postgres: PostgresServer) -> None:
     check_checkpointer(make, reopen=lambda saver: make(schemas[saver]))
 
 
+@pytest.mark.timeout(300)
 def test_it_keeps_what_all_savers_promise_on_a_pool(postgres: PostgresServer) -> None:
     with ConnectionPool(postgres.conninfo(), min_size=1, max_size=2, open=True) as pool:
         check_checkpointer(lambda: PostgresSaver(pool=pool, schema=postgres.new_schema()))
