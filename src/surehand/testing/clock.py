@@ -268,7 +268,7 @@ def _wake(woken: asyncio.Future[None]) -> None:
 
 def _calm_state(state: Callable[[], _State], autojump: float) -> _State:
     """Wait, for real, until nothing has happened for a while; the state in which that was so."""
-    patience = autojump * _PATIENCE
+    patience, charged = autojump * _PATIENCE, time.process_time()
     while True:
         before, turns, computed, began = state(), _turns_of_threads(), time.process_time(), time.monotonic()
         time.sleep(autojump)
@@ -278,8 +278,11 @@ def _calm_state(state: Callable[[], _State], autojump: float) -> _State:
         is_calm = was_at_rest and not before.is_handing and state() == before and _turns_of_threads() == turns
         if was_on_time and is_calm:
             return before
-        # while the machine is too busy to let this program run, nothing of it can happen, and no patience is lost
-        patience -= took if was_on_time or is_calm else computed
+        # While the machine is too busy to let this program run, nothing of it can happen, and no patience is lost. The
+        # look itself counts: beside a body that burns its core, to ask a hundred threads takes a second.
+        spent = time.process_time() - charged
+        charged += spent
+        patience -= max(took, spent) if was_on_time or is_calm else spent
         if patience < 0:
             return state()
 

@@ -110,6 +110,26 @@ def test_a_body_that_burns_its_core_keeps_the_clock_for_a_while_only() -> None:
     assert clock.now() == 10
 
 
+def test_the_threads_that_wait_meanwhile_do_not_draw_that_out() -> None:
+    go_on = threading.Event()
+    waiting = [threading.Thread(target=go_on.wait) for _ in range(100)]
+    for thread in waiting:
+        thread.start()
+    try:
+        clock = FakeClock(autojump=0.001)
+        rung = threading.Event()
+        clock.call_later(10, rung.set)
+        began = time.process_time()
+        while not rung.is_set():
+            pass
+    finally:
+        go_on.set()
+        for thread in waiting:
+            thread.join()
+
+    assert time.process_time() - began < 10
+
+
 def test_a_timer_that_was_called_off_does_not_ring_and_moves_nothing() -> None:
     clock = FakeClock()
     rung: list[str] = []
