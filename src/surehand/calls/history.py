@@ -18,17 +18,20 @@ from functools import cached_property
 from typing import Any, Final
 
 from surehand.calls.journal import digest_of
-from surehand.messages import AIMessage, HumanMessage, Message, ToolCall, ToolMessage
+from surehand.messages import NOT_RECORDED, AIMessage, HumanMessage, Message, ToolCall, ToolMessage
 from surehand.outcomes import FailureKind
 from surehand.shapes import is_array, is_object, mapping_of
 
 __all__ = [
+    "CANCELLED",
+    "INTERRUPTED",
     "NOTE",
     "NOT_EXECUTED",
     "NOT_REACHED",
     "NOT_STARTED",
     "REPEATED",
     "REPEATED_IN_DOUBT",
+    "SELF_CANCELLED",
     "STUCK",
     "History",
     "PastCall",
@@ -49,6 +52,12 @@ REPEATED: Final = "This was done already, in an earlier step, and was not done a
 """How the answer to a call begins that was made before, word for word."""
 REPEATED_IN_DOUBT: Final = "This may have been done already, in an earlier step, and was not done again"
 """The same for a call of which nobody knows whether it came to its effect."""
+CANCELLED: Final = "The call was cancelled before it ended."
+"""How the answer to a call begins that was stopped with its turn."""
+SELF_CANCELLED: Final = "The tool cancelled itself."
+"""How the answer to a call begins whose body came by a cancellation that nobody outside asked for."""
+INTERRUPTED: Final = "This call was interrupted while it ran."
+"""How the answer to a call begins of which a run that is gone left no end."""
 NOTE: Final = "[The same result as before: "
 """How the note begins that stands below a result which the model was given before."""
 
@@ -64,10 +73,10 @@ _OPENINGS: Final[tuple[tuple[str, FailureKind], ...]] = (
     ("There is no tool named ", FailureKind.UNKNOWN_TOOL),
     ("The arguments are not one JSON object: ", FailureKind.MALFORMED),
     ("Invalid arguments for tool ", FailureKind.INVALID_ARGUMENTS),
-    ("No result of this call is recorded: ", FailureKind.UNKNOWN_OUTCOME),
-    ("This call was interrupted while it ran. ", FailureKind.UNKNOWN_OUTCOME),
-    ("The call was cancelled before it ended. ", FailureKind.CANCELLED),
-    ("The tool cancelled itself. ", FailureKind.CANCELLED),
+    (NOT_RECORDED, FailureKind.UNKNOWN_OUTCOME),
+    (f"{INTERRUPTED} ", FailureKind.UNKNOWN_OUTCOME),
+    (f"{CANCELLED} ", FailureKind.CANCELLED),
+    (f"{SELF_CANCELLED} ", FailureKind.CANCELLED),
 )
 """What our answers begin with; a payload keeps nothing of them but the text."""
 _MAX_DEPTH: Final = 50

@@ -15,6 +15,7 @@ from surehand.callables import is_async_callable, name_of
 from surehand.calls.announce import log_fault
 from surehand.calls.arguments_view import copied_values
 from surehand.calls.call import Call
+from surehand.calls.history import INTERRUPTED
 from surehand.calls.journal import Recalled, digest_of
 from surehand.calls.table import RegisteredTool
 from surehand.calls.typed import typed
@@ -29,7 +30,7 @@ __all__ = ["Verdict", "find_out"]
 Verdict: TypeAlias = Happened | DidNotHappen | str
 """What became of it, or the words for the model where that is not known; what did not happen may run."""
 
-_CUT_OFF: Final = "This call was interrupted while it ran. It may have happened, wholly or in part"
+_CUT_OFF: Final = f"{INTERRUPTED} It may have happened, wholly or in part"
 _ADVICE: Final = "Find out before you call it again."
 _SECONDS: Final = 30.0
 """How long a ``reconcile`` function may take, where the tool's own time limit is not shorter."""

@@ -23,7 +23,7 @@ from typing import Final
 from surehand.calls.attempts import CLEANUP_SECONDS
 from surehand.calls.call import Call, Turn
 from surehand.calls.failures import let_out, may_run_again
-from surehand.calls.history import NOT_REACHED
+from surehand.calls.history import CANCELLED, NOT_REACHED, SELF_CANCELLED
 from surehand.calls.journal import CallJournal
 from surehand.calls.pipeline import begin, ended_as, ended_late, finish, run_call, skip, whole
 from surehand.calls.turn_output import fit
@@ -42,8 +42,8 @@ enough that a turn of any length needs the memory of some hundred calls."""
 _BREATH: Final = 64
 """After so many calls that were taken up without a wait, the loop may do something else."""
 
-_CANCELLED: Final = "The call was cancelled before it ended. It may have happened in part."
-_CANCELLED_ITSELF: Final = "The tool cancelled itself. It may have happened in part."
+_CANCELLED: Final = f"{CANCELLED} It may have happened in part."
+_CANCELLED_ITSELF: Final = f"{SELF_CANCELLED} It may have happened in part."
 _ASKED: Final = "The call waited for an answer when the turn was ended."
 _LEFT: Final = "The call was not executed: the conversation went on without it."
 _NOT_BEGUN: Final = "The call was not executed: the turn was ended before it."

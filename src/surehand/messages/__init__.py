@@ -29,6 +29,7 @@ from surehand.messages.reducer import add_messages, as_new, with_id
 from surehand.messages.stored import message_from_dict, message_to_dict, outcome_from_dict
 from surehand.messages.telling import asked, message_reader, tell, telling, told
 from surehand.messages.transcripts import (
+    NOT_RECORDED,
     ProblemKind,
     TranscriptProblem,
     check_transcript,
@@ -44,6 +45,7 @@ AnyMessage: TypeAlias = Message
 
 __all__ = [
     "BROKE_OFF",
+    "NOT_RECORDED",
     "REMOVE_ALL_MESSAGES",
     "WHOLE_KINDS",
     "AIMessage",

@@ -20,6 +20,7 @@ from surehand.outcomes import FailureKind, Outcome
 from surehand.policy import count
 
 __all__ = [
+    "NOT_RECORDED",
     "ProblemKind",
     "TranscriptProblem",
     "check_transcript",
@@ -30,9 +31,10 @@ __all__ = [
     "unanswered_calls",
 ]
 
+NOT_RECORDED: Final = "No result of this call is recorded: "
+"""How the answer begins that is put in for one that was never given."""
 _NO_RESULT: Final = (
-    "No result of this call is recorded: the run ended before it was answered. It may or may not have happened. "
-    "Check before you repeat it."
+    f"{NOT_RECORDED}the run ended before it was answered. It may or may not have happened. Check before you repeat it."
 )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from surehand.calls.failures.descriptions import describe_exception
-from surehand.calls.history import NOT_STARTED
+from surehand.calls.history import NOT_STARTED, SELF_CANCELLED
 from surehand.calls.redaction import Redactor
 from surehand.calls.results import shorten
 from surehand.concurrency import WorkersExhausted
@@ -26,7 +26,6 @@ __all__ = ["author_error", "causes_of", "has_author_words", "kind_of", "own_word
 
 _SILENT: Final = "The tool failed without saying why."
 _EXPIRED: Final = "The tool asked a human a question, and nobody answered in time. Ask again if it still matters."
-_SELF_CANCELLED: Final = "The tool cancelled itself."
 _AUTHORED: Final = frozenset({FailureKind.TOOL_ERROR, FailureKind.INVALID_ARGUMENTS})
 _KINDS: Final[tuple[tuple[type[BaseException], FailureKind], ...]] = (
     (ModelRetry, FailureKind.INVALID_ARGUMENTS),
@@ -91,7 +90,7 @@ def words_of(error: BaseException, redactor: Redactor) -> str:
     if isinstance(error, InterruptExpired):
         return _EXPIRED
     if isinstance(error, asyncio.CancelledError):
-        return _SELF_CANCELLED
+        return SELF_CANCELLED
     return describe_exception(error, redactor)
 
 
