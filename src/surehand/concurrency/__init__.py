@@ -2,7 +2,7 @@
 
 from surehand.concurrency.child import send_heartbeat, send_progress
 from surehand.concurrency.clock import SYSTEM_CLOCK, Clock, Timer
-from surehand.concurrency.contexts import Gate, in_own_context, paced, settled
+from surehand.concurrency.contexts import Gate, in_own_context, paced, settled, wake
 from surehand.concurrency.doors import (
     Loan,
     blocked_loops,
@@ -69,6 +69,7 @@ __all__ = [
     "send_progress",
     "served_here",
     "settled",
+    "wake",
     "when_started",
     "why_left_behind",
     "workers",

@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol, TypeVar, cast
 
 from surehand.shapes import JSON_TYPES
 
-__all__ = ["Gate", "in_own_context", "paced", "settled"]
+__all__ = ["Gate", "in_own_context", "paced", "settled", "wake"]
 
 T = TypeVar("T")
 
@@ -110,3 +110,9 @@ async def settled(value: Any, gate: Gate | None = None) -> Any:
         if value is awaited:  # some objects are awaited to be opened
             break
     return value
+
+
+def wake(waiter: asyncio.Future[None]) -> None:
+    """Let whoever waits go on, where nobody has done so; to be called on the waiter's loop."""
+    if not waiter.done():
+        waiter.set_result(None)

@@ -37,6 +37,7 @@ from typing import Any, BinaryIO, Final, cast
 from typing_extensions import Buffer
 
 from surehand.concurrency.child import LENGTH, end_if_loading
+from surehand.concurrency.contexts import wake
 from surehand.concurrency.parcels import main_module, packed_request, rebuilt, unpickled
 from surehand.concurrency.slots import Slots
 from surehand.concurrency.targets import ProcessTarget
@@ -192,7 +193,7 @@ class _Attendant:
             self._serve()
         except BaseException as error:  # noqa: BLE001 - whoever waits must be woken, and hears of it
             self._error = error
-        self._tell(partial(_wake, self._ended))
+        self._tell(partial(wake, self._ended))
 
     def _serve(self) -> None:
         process = self._start()
@@ -350,11 +351,6 @@ class _UntilDeath(RawIOBase):
     def close(self) -> None:
         self._pipe.close()
         super().close()
-
-
-def _wake(ended: asyncio.Future[None]) -> None:
-    if not ended.done():
-        ended.set_result(None)
 
 
 def _frame(stream: BinaryIO) -> bytes | None:

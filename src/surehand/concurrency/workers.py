@@ -29,6 +29,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, Generic, NamedTuple, TypeVar, cast
 
+from surehand.concurrency.contexts import wake
+
 __all__ = [
     "Counts",
     "Job",
@@ -464,7 +466,7 @@ def deliver_to_loop(job: Job[Any]) -> asyncio.Future[None]:
     """A future of the running loop that is done when the job has ended."""
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[None] = loop.create_future()
-    job.deliver = lambda _: _tell(loop, partial(_set_done, ended))
+    job.deliver = lambda _: _tell(loop, partial(wake, ended))
     return ended
 
 
@@ -476,11 +478,6 @@ def when_started(job: Job[Any], act: Callable[[], None]) -> None:
 def _tell(loop: asyncio.AbstractEventLoop, act: Callable[[], None]) -> None:
     with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile: nobody waits any more
         loop.call_soon_threadsafe(act)
-
-
-def _set_done(ended: asyncio.Future[None]) -> None:
-    if not ended.done():
-        ended.set_result(None)
 
 
 def _forget_after_fork() -> None:

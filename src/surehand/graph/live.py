@@ -22,7 +22,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeVar
 
-from surehand.concurrency import blocked_loops, served_here
+from surehand.concurrency import blocked_loops, served_here, wake
 from surehand.graph.modes import Namespace
 
 __all__ = ["STREAM_BUFFER", "Dropped", "Entry", "Outbox"]
@@ -161,10 +161,10 @@ class Outbox:
         if reader is None:
             return
         if self._is_here():
-            _wake(reader)
+            wake(reader)
         else:
             with suppress(RuntimeError):  # the loop was closed meanwhile
-                self._loop.call_soon_threadsafe(_wake, reader)
+                self._loop.call_soon_threadsafe(wake, reader)
 
     def _wait(self) -> bool:
         """Block this thread until there is room; False where it must not, or there is no use in it."""
@@ -229,7 +229,7 @@ class Outbox:
     def _wake_at_end(self, _: asyncio.Task[Any]) -> None:
         reader, self._reader = self._reader, None
         if reader is not None:
-            _wake(reader)
+            wake(reader)
 
     async def end(self) -> None:
         """Cancel a step that is still running, and wait for its end; whoever waits for room then waits no longer."""
@@ -267,9 +267,4 @@ class Outbox:
     def _wake_writers(self) -> None:
         writers, self._writers = self._writers, []
         for writer in writers:
-            _wake(writer)
-
-
-def _wake(waiter: asyncio.Future[None]) -> None:
-    if not waiter.done():
-        waiter.set_result(None)
+            wake(writer)

@@ -22,7 +22,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Final, NamedTuple
 
-from surehand.concurrency import Timer, has_running_loop
+from surehand.concurrency import Timer, has_running_loop, wake
 from surehand.policy import seconds as checked_seconds
 from surehand.policy import seconds_or_none
 
@@ -89,7 +89,7 @@ class FakeClock:
         """Wait until the clock has moved on by so much."""
         self.sleeps.append(seconds)
         woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        timer = self.call_later(seconds, partial(_wake, woken))
+        timer = self.call_later(seconds, partial(wake, woken))
         try:
             await woken
         finally:
@@ -259,11 +259,6 @@ class _FakeTimer:
         if not self._is_over:
             self._is_over = True
             self._act()
-
-
-def _wake(woken: asyncio.Future[None]) -> None:
-    if not woken.done():
-        woken.set_result(None)
 
 
 def _calm_state(state: Callable[[], _State], autojump: float) -> _State:

@@ -30,6 +30,7 @@ from surehand.concurrency import (
     run_in_time,
     run_sync,
     settled,
+    wake,
     when_started,
     workers,
 )
@@ -202,7 +203,7 @@ async def _on_thread(call: Call, run: Callable[[], Any], watch: Watch | None) ->
     if watch is None:
         workers().start(job)
     else:
-        watch.tells(partial(_wake, ended))
+        watch.tells(partial(wake, ended))
         when_started(job, partial(_start_unless, ended, watch))
         if workers().start(job):
             watch.start()
@@ -224,11 +225,6 @@ async def _on_thread(call: Call, run: Callable[[], Any], watch: Watch | None) ->
 def _start_unless(ended: asyncio.Future[None], watch: Watch) -> None:
     if not ended.done():  # the call may have been given up meanwhile
         watch.start()
-
-
-def _wake(ended: asyncio.Future[None]) -> None:
-    if not ended.done():
-        ended.set_result(None)
 
 
 def _here(call: Call, run: Callable[[], Any], signs: Signs) -> Any:
