@@ -22,15 +22,13 @@ from surehand.arguments.suggestions import plain_name
 from surehand.errors import MalformedArguments
 from surehand.grammar import parse_value
 from surehand.shapes import is_array, is_object
-from surehand.spec import Direction, Wanted, expectation, type_name, value_at, with_value
+from surehand.spec import Direction, Place, Wanted, expectation, type_name, value_at, with_value
 
 __all__ = ["Coercion"]
 
 _TRUTH: Final[Mapping[str, bool]] = {"true": True, "false": False}
 _MAX_LEVELS: Final = 200
 """Texts inside texts could otherwise go on."""
-
-_Place = tuple[str | int, ...]
 
 
 class Coercion:
@@ -58,7 +56,7 @@ class Coercion:
                 found = with_value(found, place, coerced)
         return dict(found)
 
-    def _value(self, value: Any, direction: Direction | None, place: _Place) -> Any:
+    def _value(self, value: Any, direction: Direction | None, place: Place) -> Any:
         if direction is None or value is None or not direction.types or len(place) > _MAX_LEVELS:
             return value
         if isinstance(value, float):
@@ -73,7 +71,7 @@ class Coercion:
         is_truth = isinstance(value, int) and not isinstance(value, bool) and direction.types <= {"boolean", "null"}
         return self._truth(value, place) if is_truth else value
 
-    def _container(self, value: Any, direction: Direction, place: _Place) -> Any:
+    def _container(self, value: Any, direction: Direction, place: Place) -> Any:
         node = branch_for(direction, value) or self._tagged(value, direction)
         if node is None:
             return value
@@ -94,7 +92,7 @@ class Coercion:
         ]
         return found[0] if len(found) == 1 else None
 
-    def _choice(self, value: Any, direction: Direction, place: _Place) -> Any:
+    def _choice(self, value: Any, direction: Direction, place: Place) -> Any:
         if not isinstance(value, str) or value in direction.choices:
             return value
         found = self._unique(value, direction.choices)
@@ -124,7 +122,7 @@ class Coercion:
             known = self._gathered[id(choices)] = (choices, names)
         return known[1]
 
-    def _number(self, value: float, direction: Direction, place: _Place) -> Any:
+    def _number(self, value: float, direction: Direction, place: Place) -> Any:
         is_integer = "integer" in direction.types and "number" not in direction.types
         whole = whole_number(value) if is_integer else None
         if whole is None:
@@ -132,13 +130,13 @@ class Coercion:
         self.notes.append(f"read the number at {json_path(place)} as an integer")
         return whole
 
-    def _truth(self, value: int, place: _Place) -> Any:
+    def _truth(self, value: int, place: Place) -> Any:
         if value not in (0, 1):
             return value
         self.notes.append(f"read the number at {json_path(place)} as {'true' if value else 'false'}")
         return bool(value)
 
-    def _text(self, text: str, direction: Direction, place: _Place) -> Any:
+    def _text(self, text: str, direction: Direction, place: Place) -> Any:
         """What the text spells, where that is of a declared type, and of one alternative only."""
         wanted = direction.types - {"null"}
         value = _as_wanted(text, wanted)

@@ -9,7 +9,7 @@ from typing import Any, Final
 from surehand.arguments.paths import json_path
 from surehand.arguments.suggestions import near_name, perhaps
 from surehand.errors import Complaint
-from surehand.spec import ArgumentSchema, Problem, direction_at
+from surehand.spec import ArgumentSchema, Place, Problem, direction_at
 from surehand.wording import clipped
 
 __all__ = ["MAX_COMPLAINTS", "MAX_PROBLEM", "complaints_of", "hint_of", "unresolved"]
@@ -27,11 +27,8 @@ _MAX_OBJECTS: Final = 3
 _UNKNOWN: Final = frozenset({"unknown_argument", "extra_forbidden"})
 
 
-_Place = tuple[str | int, ...]
-
-
 def complaints_of(
-    problems: Sequence[Problem], *, dropped: Iterable[_Place] = (), collected: Iterable[_Place] = ()
+    problems: Sequence[Problem], *, dropped: Iterable[Place] = (), collected: Iterable[Place] = ()
 ) -> list[Complaint]:
     """The problems as complaints, the same ones once, and unknown names beside the missing ones they may stand for.
 
@@ -98,13 +95,13 @@ def _merged(problems: Sequence[Problem]) -> list[Problem]:
     return list(found.values())
 
 
-def _with_unknown(problems: list[Problem], dropped: Collection[_Place], collected: Iterable[_Place]) -> list[Problem]:
+def _with_unknown(problems: list[Problem], dropped: Collection[Place], collected: Iterable[Place]) -> list[Problem]:
     """The problems, with each unknown key beside the missing one it is most like; else as a problem of its own."""
-    missing: dict[_Place, list[str]] = {}
+    missing: dict[Place, list[str]] = {}
     for problem in problems:
         if _is_missing(problem):
             missing.setdefault(problem.place[:-1], []).append(str(problem.place[-1]))
-    meant: dict[_Place, list[str]] = {}
+    meant: dict[Place, list[str]] = {}
     rest: list[Problem] = []
     for place in (*dropped, *collected):
         above, name = place[:-1], place[-1]
@@ -133,7 +130,7 @@ def hint_of(schema: ArgumentSchema, problems: Iterable[Problem]) -> str:
     return " ".join(filter(None, (_keys_of(schema, place) for place in objects[:_MAX_OBJECTS])))
 
 
-def _keys_of(schema: ArgumentSchema, place: _Place) -> str:
+def _keys_of(schema: ArgumentSchema, place: Place) -> str:
     """The names that an object may have; nothing where the schema does not list them, or lists several forms."""
     if not place:
         properties: Mapping[str, Any] = schema.json_schema.get("properties", {})

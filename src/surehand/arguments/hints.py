@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from surehand.arguments.suggestions import MAX_CANDIDATES, near_name, perhaps
 from surehand.shapes import mapping_of
-from surehand.spec import ArgumentSchema, Direction, Problem, direction_at, value_at
+from surehand.spec import ArgumentSchema, Direction, Place, Problem, direction_at, value_at
 
 __all__ = ["with_hints"]
 
@@ -36,7 +36,7 @@ def _with_hint(problem: Problem, schema: ArgumentSchema, arguments: Mapping[str,
     return problem if near is None else replace(problem, text=f"{problem.text} {perhaps(near)}")
 
 
-def _near_key(place: tuple[str | int, ...], schema: ArgumentSchema, arguments: Mapping[str, Any]) -> str | None:
+def _near_key(place: Place, schema: ArgumentSchema, arguments: Mapping[str, Any]) -> str | None:
     """A free key of the same object that is like this one."""
     names = schema.names if len(place) == 1 else _names(direction_at(schema.directions, place[:-1]))
     given = mapping_of(value_at(arguments, place[:-1]))

@@ -18,15 +18,13 @@ from surehand.arguments.paths import json_path
 from surehand.errors import MalformedArguments
 from surehand.grammar import MAX_DEPTH, ExactFloat, parse_value, same_value
 from surehand.shapes import is_array, is_object
-from surehand.spec import ArgumentSchema, Direction, Problem, date_or_time, expectation, one_of, received
+from surehand.spec import ArgumentSchema, Direction, Place, Problem, date_or_time, expectation, one_of, received
 
 __all__ = ["Screen", "branch_for", "whole_number"]
 
 _NUMERIC: Final = frozenset({"integer", "number"})
 _READABLE: Final = frozenset({"integer", "number", "boolean"})
 """Types that validators read from text."""
-
-_Place = tuple[str | int, ...]
 
 
 class Screen:
@@ -39,7 +37,7 @@ class Screen:
             keeps every null. Other validators are not asked.
     """
 
-    def __init__(self, schema: ArgumentSchema, *, is_strict: bool = False, refused: Collection[_Place] = ()) -> None:
+    def __init__(self, schema: ArgumentSchema, *, is_strict: bool = False, refused: Collection[Place] = ()) -> None:
         self.schema = schema
         self.is_strict = is_strict
         self.refused = refused
@@ -51,7 +49,7 @@ class Screen:
         """What the validator will have changed, if it accepts."""
         self.problems: list[Problem] = []
         """What the validator would accept, and must not."""
-        self.unknown: list[_Place] = []
+        self.unknown: list[Place] = []
         """Keys of nested objects that the schema does not know."""
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,7 +63,7 @@ class Screen:
                 found[name] = self._value(value, direction, (name,))
         return found
 
-    def _value(self, value: Any, direction: Direction | None, place: _Place) -> Any:
+    def _value(self, value: Any, direction: Direction | None, place: Place) -> Any:
         if len(place) > MAX_DEPTH:
             self.problems.append(
                 Problem(place=place[:3], text=f"is nested deeper than {MAX_DEPTH} levels", rule="nested_too_deeply")
@@ -78,7 +76,7 @@ class Screen:
             return [self._value(item, node and node.child(index), (*place, index)) for index, item in enumerate(value)]
         return self._scalar(value, direction, place) if direction is not None and direction.types else value
 
-    def _object(self, value: Mapping[str, Any], node: Direction | None, place: _Place) -> dict[str, Any]:
+    def _object(self, value: Mapping[str, Any], node: Direction | None, place: Place) -> dict[str, Any]:
         if node is not None and node.keys is not None:
             self._check_repeated(_read_keys(value, node), value, place)
         if node is None or not node.properties:
@@ -95,7 +93,7 @@ class Screen:
                 found[name] = self._value(item, child, (*place, key))
         return found
 
-    def _names(self, value: Mapping[str, Any], node: Direction, place: _Place) -> dict[str, str]:
+    def _names(self, value: Mapping[str, Any], node: Direction, place: Place) -> dict[str, str]:
         """Key as it was given -> key as the validator takes it, where the two differ."""
         known = {key: node.names[key] for key in value if key in node.names}
         self._check_repeated(known, value, place)
@@ -114,7 +112,7 @@ class Screen:
                     self.later_notes.append(f"dropped the unknown key {path}")
         return {**known, **guessed}
 
-    def _check_repeated(self, known: Mapping[str, Hashable], value: Mapping[str, Any], place: _Place) -> None:
+    def _check_repeated(self, known: Mapping[str, Hashable], value: Mapping[str, Any], place: Place) -> None:
         """Refuses several names of one key, unless they were given the same value."""
         first: dict[Hashable, str] = {}
         for key, target in known.items():
@@ -127,7 +125,7 @@ class Screen:
                 text = f"is another name of {earlier}, and both were given with different values"
                 self.problems.append(Problem(place=(*place, key), text=text, rule="given_twice"))
 
-    def _means_nothing(self, place: _Place, value: Any, direction: Direction | None, required: frozenset[str]) -> bool:
+    def _means_nothing(self, place: Place, value: Any, direction: Direction | None, required: frozenset[str]) -> bool:
         """Whether a null can only stand for 'not given'."""
         if value is not None or direction is None or direction.is_nullable or place[-1] in required:
             return False
@@ -137,7 +135,7 @@ class Screen:
         self.has_doubtful_null |= not is_refused
         return is_refused
 
-    def _scalar(self, value: Any, direction: Direction, place: _Place) -> Any:
+    def _scalar(self, value: Any, direction: Direction, place: Place) -> Any:
         types = direction.types
         if isinstance(value, float) and "integer" in types and "number" not in types:
             return self._integer(value, direction, place)
@@ -157,7 +155,7 @@ class Screen:
             self.later_notes.append(f"read the number at {json_path(place)} as true or false")
         return value
 
-    def _text(self, value: str, direction: Direction, place: _Place) -> Any:
+    def _text(self, value: str, direction: Direction, place: Place) -> Any:
         """The text; where digits are a number here and could be seconds or a truth value as well, that number."""
         types = direction.types
         is_numeric = bool(types & _NUMERIC)
@@ -175,7 +173,7 @@ class Screen:
             self.later_notes.append(f"read the text at {json_path(place)} as {expectation(types - {'null'})}")
         return value
 
-    def _spelt_number(self, text: str, direction: Direction, place: _Place) -> Any:
+    def _spelt_number(self, text: str, direction: Direction, place: Place) -> Any:
         number = _parsed(text)
         found = whole_number(number) if isinstance(number, float) and "number" not in direction.types else number
         if found is None:
@@ -185,7 +183,7 @@ class Screen:
         self.notes.append(f"read the text at {json_path(place)} as {kind}")
         return found
 
-    def _integer(self, value: float, direction: Direction, place: _Place) -> Any:
+    def _integer(self, value: float, direction: Direction, place: Place) -> Any:
         """The integer that the number is, if it is one."""
         whole = whole_number(value)
         if whole is not None:
@@ -195,7 +193,7 @@ class Screen:
             self._refuse(value, direction, place)
         return value
 
-    def _refuse(self, value: Any, direction: Direction, place: _Place) -> None:
+    def _refuse(self, value: Any, direction: Direction, place: Place) -> None:
         is_shown = self.schema.is_input_shown and not direction.hides_secret()
         expected = _expected(direction)
         got = received(value, is_shown=is_shown)

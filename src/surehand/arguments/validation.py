@@ -22,11 +22,10 @@ from surehand.arguments.hints import with_hints
 from surehand.arguments.naming import Named, name_arguments
 from surehand.arguments.screening import Screen
 from surehand.errors import InvalidArguments
-from surehand.spec import ArgumentSchema, Problem, SchemaMismatch
+from surehand.spec import ArgumentSchema, Place, Problem, SchemaMismatch
 
 __all__ = ["ValidArguments", "validate_arguments"]
 
-_Place = tuple[str | int, ...]
 _CONTAINERS = frozenset({dict, list})
 _MAX_ROUNDS = 8
 """How often values are coerced; a text inside of a text needs a round of its own."""
@@ -105,7 +104,7 @@ class _Attempt:
         self.tool = tool
         self.injected = injected
         self.is_strict = is_strict
-        self.unknown: list[_Place] = []
+        self.unknown: list[Place] = []
         """The keys of nested objects, as they were last looked at, that the schema does not know."""
 
     def run(self, given: Mapping[str, Any]) -> ValidArguments:
@@ -187,8 +186,8 @@ class _Attempt:
         return coerced if len(coercion.notes) > before else None
 
     def _error(self, problems: list[Problem], named: Named) -> InvalidArguments:
-        dropped: list[_Place] = [(name,) for name in named.dropped]
-        collected: list[_Place] = [(name,) for name in named.arguments if name not in self.schema.names]
+        dropped: list[Place] = [(name,) for name in named.dropped]
+        collected: list[Place] = [(name,) for name in named.arguments if name not in self.schema.names]
         (collected if self.schema.is_exact else dropped).extend(self.unknown)
         return InvalidArguments(
             tool=self.tool,

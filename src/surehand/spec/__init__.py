@@ -16,7 +16,7 @@ from surehand.spec.injection import (
     injection_of,
 )
 from surehand.spec.names import check_tool_name, name_of, snake_case
-from surehand.spec.places import value_at, with_value
+from surehand.spec.places import Place, value_at, with_value
 from surehand.spec.schema import ArgumentSchema, Problem, SchemaMismatch, Wanted
 from surehand.spec.toolspec import ResponseFormat, ToolSpec
 from surehand.spec.wire import export_names, original_names, wire_name
@@ -35,6 +35,7 @@ __all__ = [
     "InjectedToolCallId",
     "Injection",
     "InjectionKind",
+    "Place",
     "Problem",
     "Reconciled",
     "ResponseFormat",

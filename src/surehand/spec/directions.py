@@ -24,6 +24,7 @@ from typing import Any, Final
 
 from surehand.shapes import is_array, is_object
 from surehand.spec.json_places import REFERENCES, References
+from surehand.spec.places import Place
 
 __all__ = ["KEYS", "NAMES", "Direction", "choices_at", "direct", "direction_at", "is_hidden", "type_name"]
 
@@ -146,7 +147,7 @@ def direct(schema: Mapping[str, Any]) -> Direction:
     return root
 
 
-def direction_at(directions: Mapping[str, Direction], place: tuple[str | int, ...]) -> Direction | None:
+def direction_at(directions: Mapping[str, Direction], place: Place) -> Direction | None:
     """Where a way through the arguments leads; None where the schema does not say."""
     node = directions.get(str(place[0])) if place else None
     for step in place[1:]:
@@ -154,7 +155,7 @@ def direction_at(directions: Mapping[str, Direction], place: tuple[str | int, ..
     return node
 
 
-def choices_at(directions: Mapping[str, Direction], place: tuple[str | int, ...]) -> tuple[Any, ...]:
+def choices_at(directions: Mapping[str, Direction], place: Place) -> tuple[Any, ...]:
     """The only values that are allowed at a place, in whichever alternative; empty where one of them takes others."""
     nodes = [directions[str(place[0])]] if place and str(place[0]) in directions else []
     for step in place[1:]:
@@ -168,7 +169,7 @@ def choices_at(directions: Mapping[str, Direction], place: tuple[str | int, ...]
     return tuple(found)
 
 
-def is_hidden(directions: Mapping[str, Direction], place: tuple[str | int, ...]) -> bool:
+def is_hidden(directions: Mapping[str, Direction], place: Place) -> bool:
     """Whether what stands at a place of the arguments must not be shown: it is, holds or belongs to a secret."""
     node = directions.get(str(place[0])) if place else None
     for step in place[1:]:

@@ -19,6 +19,7 @@ from surehand.spec.json_dialect import adapted
 from surehand.spec.json_narrowing import narrowed
 from surehand.spec.json_places import REFERENCES, References, parts_of
 from surehand.spec.patterns import QUICK_SIZE, bounded_pattern, new_budget
+from surehand.spec.places import Place
 
 __all__ = ["Checker"]
 
@@ -130,7 +131,7 @@ class Checker:
         pointer = self._pointers.get(id(part))
         return pointer is not None and bool(self._parts[pointer].is_valid(value))
 
-    def errors_of_part(self, steps: tuple[str | int, ...], value: Any) -> list[Any] | None:
+    def errors_of_part(self, steps: Place, value: Any) -> list[Any] | None:
         """Why a value does not fit the part that stands at a place; None where that takes nothing at all."""
         part = self._parts.get(_pointer(steps))
         return None if part is None or _at(self.schema, steps) is False else list(part.iter_errors(value))
@@ -295,9 +296,7 @@ def _check_references(root: Mapping[str, Any], references: References, *, tool: 
             )
 
 
-def _schemas(
-    schema: Mapping[str, Any], place: tuple[str | int, ...]
-) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, Any]]]:
+def _schemas(schema: Mapping[str, Any], place: Place) -> Iterator[tuple[Place, Mapping[str, Any]]]:
     yield place, schema
     for part in parts_of(schema):
         if is_object(part.schema):
@@ -331,5 +330,5 @@ def _path(steps: Any) -> str:
     return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
 
 
-def _pointer(steps: tuple[str | int, ...]) -> str:
+def _pointer(steps: Place) -> str:
     return "#" + "".join(f"/{str(step).replace('~', '~0').replace('/', '~1')}" for step in steps)

@@ -15,18 +15,16 @@ from typing import Any, Final, NamedTuple
 from surehand.shapes import is_array, is_object
 from surehand.spec.json_checker import Checker
 from surehand.spec.json_places import item_parts, parts_of
-from surehand.spec.places import with_value
+from surehand.spec.places import Place, with_value
 
 __all__ = ["Defaults"]
 
 _MAX_ONE_BY_ONE: Final = 50
 """How many defaults are tried alone where all together do not fit."""
 
-_Place = tuple[str | int, ...]
-
 
 class _Missing(NamedTuple):
-    place: _Place
+    place: Place
     """Where the default belongs."""
     value: Any
 
@@ -57,7 +55,7 @@ class Defaults:
             found = more if self._checker.accepts(more) else found
         return found
 
-    def _missing(self, schema: Any, value: Any, place: _Place) -> Iterator[_Missing]:
+    def _missing(self, schema: Any, value: Any, place: Place) -> Iterator[_Missing]:
         said: set[str] = set()
         for part in self._same(schema):
             if is_object(value):
@@ -66,7 +64,7 @@ class Defaults:
                 yield from self._missing_below(part, value, place)
 
     def _missing_keys(
-        self, schema: Mapping[str, Any], value: Mapping[str, Any], place: _Place, said: set[str]
+        self, schema: Mapping[str, Any], value: Mapping[str, Any], place: Place, said: set[str]
     ) -> Iterator[_Missing]:
         properties = schema.get("properties")
         for name, part in properties.items() if is_object(properties) else ():
@@ -80,12 +78,12 @@ class Defaults:
             if not is_object(properties) or name not in properties:
                 yield from self._missing(other, item, (*place, name))
 
-    def _missing_below(self, schema: Mapping[str, Any], value: list[Any], place: _Place) -> Iterator[_Missing]:
+    def _missing_below(self, schema: Mapping[str, Any], value: list[Any], place: Place) -> Iterator[_Missing]:
         for index, (part, item) in enumerate(zip(item_parts(schema, len(value)), value, strict=True)):
             if is_object(part):
                 yield from self._missing(part, item, (*place, index))
 
-    def _default(self, schema: Any, place: _Place, said: set[str]) -> Iterator[_Missing]:
+    def _default(self, schema: Any, place: Place, said: set[str]) -> Iterator[_Missing]:
         for part in self._same(schema):
             if "default" in part:
                 said.add(str(place[-1]))

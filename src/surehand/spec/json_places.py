@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import unquote, urldefrag, urljoin
 
 from surehand.shapes import is_array, is_object
-from surehand.spec.places import pointed
+from surehand.spec.places import Place, pointed
 
 __all__ = ["REFERENCES", "Part", "References", "item_parts", "parts_of", "with_parts"]
 
@@ -56,7 +56,7 @@ class Part(NamedTuple):
         return self.keyword in _UNUSED
 
     @property
-    def steps(self) -> tuple[str | int, ...]:
+    def steps(self) -> Place:
         """The way to it."""
         return (self.keyword,) if self.key is None else (self.keyword, self.key)
 

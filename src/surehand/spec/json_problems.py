@@ -12,7 +12,7 @@ from surehand.shapes import is_object, items_of
 from surehand.spec.directions import Direction, choices_at, direction_at, is_hidden, type_name
 from surehand.spec.json_branches import meant_of
 from surehand.spec.json_checker import Checker
-from surehand.spec.places import value_at
+from surehand.spec.places import Place, value_at
 from surehand.spec.schema import Problem, Wanted
 from surehand.spec.wording import date_or_time, expectation, listed, plural, received
 from surehand.wording import clipped
@@ -48,7 +48,6 @@ _CONSTRAINTS: Final[Mapping[str, Callable[[Any], str]]] = {
 }
 
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-_Place = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,12 +60,12 @@ class Words:
     """Where the arguments lead, so that secrets stay hidden and missing values are described."""
     checker: Checker
     """What found the errors."""
-    lists: dict[_Place, Wanted] = field(default_factory=dict[_Place, Wanted])
+    lists: dict[Place, Wanted] = field(default_factory=dict[Place, Wanted])
     """What rules that list the allowed values ask for, by their places in the schema."""
 
     def problems(self, errors: Iterable[Any]) -> list[Problem]:
         """Every error, in the order of the schema; each missing or unknown key is a problem of its own."""
-        found: dict[tuple[_Place, str], Problem] = {}
+        found: dict[tuple[Place, str], Problem] = {}
         for error in _telling(list(errors)):
             for problem in self._problems(error):
                 found.setdefault((problem.place, problem.text), problem)
@@ -98,7 +97,7 @@ class Words:
             case _:
                 yield Problem(place=place, text=f"{self._broken(error)}, got {got}", rule=keyword)
 
-    def _received(self, place: _Place) -> str:
+    def _received(self, place: Place) -> str:
         return received(value_at(self.arguments, place), is_shown=not is_hidden(self.directions, place))
 
     def _broken(self, error: Any) -> str:
@@ -113,12 +112,12 @@ class Words:
             return "has a key that took too long to be matched against a pattern"
         return f"breaks the rule {kind.name}"
 
-    def _missing(self, place: _Place) -> Problem:
+    def _missing(self, place: Place) -> Problem:
         node = direction_at(self.directions, place)
         wanted = _described(node, choices_at(self.directions, place)) if node is not None else ""
         return Problem(place=place, text=f"missing, expected {wanted}" if wanted else "missing", rule="missing")
 
-    def _unevaluated(self, error: Any, place: _Place) -> Iterator[Problem]:
+    def _unevaluated(self, error: Any, place: Place) -> Iterator[Problem]:
         """What nothing else in the schema is about: there must be none of it, or it has a schema of its own."""
         for step in self._left_over(error, place):
             at = (*place, step)
@@ -132,7 +131,7 @@ class Words:
             for problem in inner.problems([_Moved(found, *found.instance_path) for found in errors]):
                 yield replace(problem, place=(*at, *problem.place[1:]))
 
-    def _left_over(self, error: Any, place: _Place) -> list[str | int]:
+    def _left_over(self, error: Any, place: Place) -> list[str | int]:
         """The keys or indices; the validator names items by their value, and those come last."""
         if error.kind.name == "unevaluatedProperties":
             return list(error.kind.value)
@@ -141,10 +140,10 @@ class Words:
         found = [index for index, item in enumerate(items) if _as_text(item) in texts] or range(len(items))
         return list(found[-len(error.kind.value) :])
 
-    def _errors_of_rest(self, error: Any, place: _Place) -> list[Any] | None:
+    def _errors_of_rest(self, error: Any, place: Place) -> list[Any] | None:
         return self.checker.errors_of_part(tuple(error.schema_path), value_at(self.arguments, place))
 
-    def _misnamed(self, error: Any, place: _Place) -> Iterator[Problem]:
+    def _misnamed(self, error: Any, place: Place) -> Iterator[Problem]:
         """A key of the object that breaks a rule for keys; the validator names it as the value that is wrong."""
         name = str(error.instance)
         inner = Words(arguments={"": name}, directions={}, checker=self.checker)
@@ -174,7 +173,7 @@ class Words:
             self.lists[rule] = Wanted(place=(), types=frozenset(map(type_name, choices)), choices=choices)
         return self.lists[rule]
 
-    def _wanted_of_forms(self, forms: list[list[Any]], place: _Place) -> Iterator[Wanted]:
+    def _wanted_of_forms(self, forms: list[list[Any]], place: Place) -> Iterator[Wanted]:
         possible = meant_of(forms, depth=len(place)) or forms
         if len(possible) == 1:
             yield from self.wanted(possible[0])
@@ -188,7 +187,7 @@ class Words:
                 choices=tuple(c for inner in flat for c in inner.choices) if all(i.choices for i in flat) else (),
             )
 
-    def _alternatives(self, error: Any, place: _Place, got: str) -> Iterator[Problem]:
+    def _alternatives(self, error: Any, place: Place, got: str) -> Iterator[Problem]:
         """The problems of the one form that was meant, or what all the forms expect."""
         forms: list[list[Any]] = error.kind.context
         keyword = error.kind.name
@@ -211,10 +210,10 @@ class Words:
         more = f" (and {hidden} more)" if hidden > 0 else ""
         return f"fits none of the allowed forms: {' | '.join(different[:_MAX_FORMS])}{more}"
 
-    def _of_no_kind(self, forms: list[list[Any]], place: _Place, got: str, rule: str) -> Iterator[Problem]:
+    def _of_no_kind(self, forms: list[list[Any]], place: Place, got: str, rule: str) -> Iterator[Problem]:
         """No form is of the value's kind, or none has its tag."""
         kinds: set[str] = set()
-        tags: dict[_Place, list[Any]] = {}
+        tags: dict[Place, list[Any]] = {}
         for error in (error for form in forms for error in _telling(form)):
             below = tuple(error.instance_path)[len(place) :]
             choices = choices_of(error)
@@ -254,7 +253,7 @@ def _telling(errors: list[Any]) -> list[Any]:
     return [error for error in errors if error.kind.name != "type" or _schema_of(error) not in listing]
 
 
-def _schema_of(error: Any) -> tuple[_Place, _Place]:
+def _schema_of(error: Any) -> tuple[Place, Place]:
     """The value and the schema that an error is about."""
     return tuple(error.instance_path), tuple(error.schema_path)[:-1]
 
@@ -270,11 +269,11 @@ def choices_of(error: Any) -> list[Any]:
             return []
 
 
-def _mistyped(place: _Place, expected: str, got: str, rule: str) -> Problem:
+def _mistyped(place: Place, expected: str, got: str, rule: str) -> Problem:
     return Problem(place=place, text=f"expected {expected}, got {got}", rule=rule, expected=expected, received=got)
 
 
-def _misformatted(place: _Place, name: str, got: str) -> Problem:
+def _misformatted(place: Place, name: str, got: str) -> Problem:
     return _mistyped(place, date_or_time([name]) or f"a string of the format {name}", got, "format")
 
 
@@ -284,7 +283,7 @@ def _no_day(value: Any, name: str) -> str:
     return ", there is no such day" if is_written else ""
 
 
-def _unknown(place: _Place) -> Problem:
+def _unknown(place: Place) -> Problem:
     return Problem(place=place, text="unknown argument", rule="unknown_argument")
 
 

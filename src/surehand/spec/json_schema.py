@@ -15,6 +15,7 @@ from surehand.shapes import is_array, is_object
 from surehand.spec.json_checker import Checker
 from surehand.spec.json_defaults import Defaults
 from surehand.spec.json_problems import Words
+from surehand.spec.places import Place
 from surehand.spec.schema import ArgumentSchema, Problem, SchemaMismatch, Wanted, without
 from surehand.spec.wording import received
 
@@ -23,8 +24,6 @@ __all__ = ["JsonSchema"]
 _MAX_BITS: Final = 14_000
 """The most bits of an integer that can be written as digits."""
 _PLAIN: Final = frozenset({bool, type(None)})
-
-_Place = tuple[str | int, ...]
 
 
 class JsonSchema(ArgumentSchema):
@@ -125,7 +124,7 @@ class _Foreign:
         self.has_kinds_of_their_own = False
         """Whether texts or numbers are of a subclass, such as an enum; the validator takes none."""
 
-    def look(self, value: Any, place: _Place) -> None:
+    def look(self, value: Any, place: Place) -> None:
         """Look at a value and all that is in it."""
         if isinstance(value, str):
             self.has_kinds_of_their_own |= type(value) is not str
@@ -144,7 +143,7 @@ class _Foreign:
         elif value is not None:
             self._refuse(place, "expected a value that JSON can carry", received(value))
 
-    def _look_below(self, value: Any, place: _Place) -> None:
+    def _look_below(self, value: Any, place: Place) -> None:
         self.depth = max(self.depth, len(place))
         self.count += len(value)
         if len(place) > self.deepest:
@@ -161,7 +160,7 @@ class _Foreign:
             if type(item) not in _PLAIN:
                 self.look(item, (*place, key))
 
-    def look_at_key(self, key: object, place: _Place) -> None:
+    def look_at_key(self, key: object, place: Place) -> None:
         """Look at the name of a value."""
         if not isinstance(key, str):
             self._refuse(place, "expected names that are text", received(key))
@@ -172,7 +171,7 @@ class _Foreign:
         elif self.longest_key is not None and len(key) > self.longest_key:
             self._refuse(place, f"expected names of at most {self.longest_key} characters", received(key))
 
-    def _refuse(self, place: _Place, expected: str, got: str) -> None:
+    def _refuse(self, place: Place, expected: str, got: str) -> None:
         self.problems.append(Problem(place=place, text=f"{expected}, got {got}", rule="wrong_type"))
 
 

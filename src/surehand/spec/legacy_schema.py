@@ -15,7 +15,7 @@ from typing_extensions import override
 from surehand.shapes import is_array, is_object
 from surehand.spec.directions import NAMES, Direction, direct, direction_at, is_hidden, type_name
 from surehand.spec.generation import shown_schema
-from surehand.spec.places import value_at
+from surehand.spec.places import Place, value_at
 from surehand.spec.schema import ArgumentSchema, Problem, SchemaMismatch
 from surehand.spec.wording import expectation, received
 
@@ -129,7 +129,7 @@ class LegacySchema(ArgumentSchema):
 
 
 def legacy_problems(
-    error: Any, arguments: Mapping[str, Any], directions: Mapping[str, Direction], *, above: tuple[str | int, ...] = ()
+    error: Any, arguments: Mapping[str, Any], directions: Mapping[str, Direction], *, above: Place = ()
 ) -> list[Problem]:
     """Every error of a validation by v1, worded for a model.
 
@@ -146,7 +146,7 @@ def _problem(
     entry: Mapping[str, Any],
     arguments: Mapping[str, Any],
     directions: Mapping[str, Direction],
-    above: tuple[str | int, ...],
+    above: Place,
 ) -> Problem:
     place = (*above, *(step for step in entry["loc"] if step != "__root__"))
     if entry["type"] == "value_error.missing":
@@ -193,7 +193,7 @@ def _misfitting(model: Any, misfits: Mapping[Any, str], errors: Sequence[Any] = 
     return _legacy_error()([*errors, *more], model)
 
 
-def _misfits(value: Any, node: Direction | None, place: tuple[str | int, ...]) -> Iterator[tuple[Any, str]]:
+def _misfits(value: Any, node: Direction | None, place: Place) -> Iterator[tuple[Any, str]]:
     """The place of every value of another type than the declared ones, and what these are; text may spell a scalar."""
     if node is None or not node.types or value is None or (isinstance(value, str) and not node.types <= _CONTAINERS):
         return

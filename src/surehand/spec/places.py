@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from surehand.shapes import is_array, is_object, items_of
 
-__all__ = ["pointed", "value_at", "with_value"]
+__all__ = ["Place", "pointed", "value_at", "with_value"]
+
+Place: TypeAlias = tuple[str | int, ...]
+"""The keys and indices that lead to a value; empty for the whole."""
 
 
-def value_at(whole: Any, place: tuple[str | int, ...]) -> Any:
+def value_at(whole: Any, place: Place) -> Any:
     """The value that keys and indices lead to; None where there is none."""
     value = whole
     for step in place:
@@ -21,7 +24,7 @@ def value_at(whole: Any, place: tuple[str | int, ...]) -> Any:
     return value
 
 
-def with_value(whole: Any, place: tuple[str | int, ...], value: Any) -> Any:
+def with_value(whole: Any, place: Place, value: Any) -> Any:
     """The whole with another value at a place; what lies on the way is copied, and nothing changed."""
     if not place:
         return value

@@ -11,6 +11,7 @@ from pydantic_core.core_schema import ErrorType
 from surehand.shapes import is_object, mapping_of
 from surehand.spec.directions import Direction, choices_at, direction_at, is_hidden
 from surehand.spec.legacy_schema import legacy_problems
+from surehand.spec.places import Place
 from surehand.spec.schema import Problem
 from surehand.spec.wording import A_DATE, A_DATETIME, A_DURATION, A_TIME, expectation, listed, one_of, plural, received
 
@@ -91,8 +92,7 @@ _CONSTRAINTS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
 }
 
 _UNKNOWN: Final = frozenset({"extra_forbidden", "unexpected_keyword_argument", "unexpected_positional_argument"})
-_Place = tuple[str | int, ...]
-_Member = tuple[_Place, str]
+_Member = tuple[Place, str]
 
 _MISSING: Final = frozenset({"missing", "missing_argument", "missing_keyword_only_argument"})
 _SPOKEN: Final = frozenset({"value_error", "assertion_error"})
@@ -120,7 +120,7 @@ def problems_of(
 
 def _meant(
     entries: Sequence[Mapping[str, Any]], arguments: Mapping[str, Any], directions: Mapping[str, Direction]
-) -> Iterator[tuple[Mapping[str, Any], _Place]]:
+) -> Iterator[tuple[Mapping[str, Any], Place]]:
     """The errors with their places, without those of union members that the value was plainly not meant for.
 
     That is a member of another kind than the value, or one whose fixed value of a key is another one, where there is
@@ -150,7 +150,7 @@ class _Way:
         self, entry: Mapping[str, Any], arguments: Mapping[str, Any], directions: Mapping[str, Direction]
     ) -> None:
         self.entry = entry
-        self.place: _Place = ()
+        self.place: Place = ()
         self.members: list[_Member] = []
         """The unions on the way and the names of their members, from the outside in."""
         value: Any = arguments
@@ -190,7 +190,7 @@ def _has(value: Any, step: str | int) -> bool:
 
 
 def _nested(
-    entry: Mapping[str, Any], place: _Place, arguments: Mapping[str, Any], directions: Mapping[str, Direction]
+    entry: Mapping[str, Any], place: Place, arguments: Mapping[str, Any], directions: Mapping[str, Direction]
 ) -> list[Problem]:
     """The errors inside an error, where a parameter is a model of ``pydantic.v1``."""
     inner = entry.get("ctx", {}).get("error")
@@ -199,9 +199,7 @@ def _nested(
     return legacy_problems(inner, arguments, directions, above=place)
 
 
-def _problem(
-    entry: Mapping[str, Any], place: tuple[str | int, ...], directions: Mapping[str, Direction], *, shows: bool
-) -> Problem:
+def _problem(entry: Mapping[str, Any], place: Place, directions: Mapping[str, Direction], *, shows: bool) -> Problem:
     rule: str = entry["type"]
     got = received(entry.get("input"), is_shown=shows)
     node = direction_at(directions, place)
@@ -252,7 +250,7 @@ def _cut(choices: str) -> str:
     return f"{choices[: choices.rfind(',', 0, _MAX_EXPECTED)]} and more"
 
 
-def _text(entry: Mapping[str, Any], place: tuple[str | int, ...], directions: Mapping[str, Direction], got: str) -> str:
+def _text(entry: Mapping[str, Any], place: Place, directions: Mapping[str, Direction], got: str) -> str:
     rule, ctx = entry["type"], entry.get("ctx", {})
     if rule in _MISSING:
         wanted = _wanted(directions, place)
@@ -268,7 +266,7 @@ def _text(entry: Mapping[str, Any], place: tuple[str | int, ...], directions: Ma
     return f"{_sentence(entry['msg']) or 'is not accepted'}, got {got}"
 
 
-def _tag_text(entry: Mapping[str, Any], directions: Mapping[str, Direction], place: _Place) -> str:
+def _tag_text(entry: Mapping[str, Any], directions: Mapping[str, Direction], place: Place) -> str:
     ctx, tags = entry["ctx"], _tags(directions, place)
     name = ctx["discriminator"]
     if "tag" in ctx:
@@ -277,14 +275,14 @@ def _tag_text(entry: Mapping[str, Any], directions: Mapping[str, Direction], pla
     return f"{name} is missing, expected one of {tags}" if tags else f"{name} is missing"
 
 
-def _wanted(directions: Mapping[str, Direction], place: tuple[str | int, ...]) -> str:
+def _wanted(directions: Mapping[str, Direction], place: Place) -> str:
     node, choices = direction_at(directions, place), choices_at(directions, place)
     if node is None:
         return ""
     return f"one of {listed(choices)}" if choices else expectation(node.types)
 
 
-def _tags(directions: Mapping[str, Direction], place: tuple[str | int, ...]) -> str:
+def _tags(directions: Mapping[str, Direction], place: Place) -> str:
     """The values that choose a member of the union that stands there."""
     node = direction_at(directions, place)
     return listed(_tag_values(node)) if node is not None else ""

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 from surehand.shapes import is_array, is_object
 from surehand.spec.directions import Direction, direct
+from surehand.spec.places import Place
 
 __all__ = ["ArgumentSchema", "Extras", "Problem", "SchemaMismatch", "Wanted", "without"]
 
@@ -20,7 +21,7 @@ Extras: TypeAlias = Literal["drop", "refuse", "collect"]
 class Problem:
     """One broken rule of a schema, worded for a model."""
 
-    place: tuple[str | int, ...]
+    place: Place
     """The keys and indices that lead to the value; empty for the whole object."""
     text: str
     """What is wrong, as a clause."""
@@ -38,7 +39,7 @@ class Problem:
 class Wanted:
     """What a validator asked for at a place where it refused a value."""
 
-    place: tuple[str | int, ...]
+    place: Place
     """The keys and indices that lead to the value."""
     types: frozenset[str]
     """The JSON types that it takes there."""
