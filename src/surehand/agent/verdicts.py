@@ -80,10 +80,12 @@ class Verdicts:
         # One failure among them, and the model is asked: it has to tell the user, or to correct the call.
         if answers and all(answer.status == "success" and answer.name in offer.direct for answer in answers):
             return "return_direct"
-        conversation, is_failure = [*messages, *answers], not any(answer.status == "success" for answer in answers)
-        if self.form is not None and is_failure and self.form.is_hopeless(conversation, offer.names):
-            return "corrections"
         asked_out = self.if_asked_out(asked)
+        if any(answer.status == "success" for answer in answers):
+            return asked_out
+        conversation = [*messages, *answers]
+        if self.form is not None and self.form.is_hopeless(conversation, offer.names):
+            return "corrections"
         return (self.if_stuck(conversation) or asked_out) if asked_out else None
 
     def if_asked_out(self, asked: int) -> EndReason | None:

@@ -228,7 +228,7 @@ def _is_short_date(example: Sequence[str]) -> bool:
 def _spread(digits: Sequence[str], examples: Sequence[str]) -> list[str] | None:
     """The digits of a value as the numbers of an example; None where it is open which belongs where."""
     joined = "".join(digits)
-    if not digits or (any(len(run) == _YEAR for run in examples[1:]) and len(examples) > 1):
+    if not digits or any(len(run) == _YEAR for run in examples[1:]):
         return None  # 5/3/2027 is in March or in May
     if len(examples) == 1 and len(digits) > 1:
         return [joined] if abs(len(joined) - len(examples[0])) <= _MORE_OR_LESS else None
