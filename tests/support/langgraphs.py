@@ -15,11 +15,13 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.runnables import Runnable
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import interrupt
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from surehand.shapes import is_array
 
-__all__ = ["Prepared", "asking", "call", "config", "graph_of", "texts"]
+__all__ = ["Prepared", "asking", "asking_graph", "call", "config", "graph_of", "texts"]
 
 
 def call(name: str, id: str = "1", /, **args: Any) -> dict[str, Any]:
@@ -30,6 +32,24 @@ def call(name: str, id: str = "1", /, **args: Any) -> dict[str, Any]:
 def asking(*calls: Any, id: str = "reply") -> dict[str, Any]:
     """A state whose newest message makes these calls."""
     return {"messages": [AIMessage("", id=id, tool_calls=list(calls))]}
+
+
+class Asked(TypedDict, total=False):
+    """What a graph asks about, and what came of it."""
+
+    name: str
+    said: str
+
+
+def asking_graph() -> Any:
+    """A graph that asks about a name, and says what it was told."""
+
+    def ask(state: Asked) -> Asked:
+        name = state.get("name")
+        return {"said": f"{name}: {interrupt(name)}"}
+
+    graph: Any = StateGraph(Asked)
+    return graph.add_node("ask", ask).add_edge(START, "ask").compile()
 
 
 def config(thread: str = "t") -> Any:

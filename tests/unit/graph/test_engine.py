@@ -435,31 +435,13 @@ def test_a_failure_cancels_async_siblings_and_awaits_their_end(door: str) -> Non
     assert ended == ["cleaned up"]
 
 
-@both_doors
-def test_a_failure_waits_for_sync_siblings_that_have_begun(door: str) -> None:
-    begun, ended = threading.Event(), list[str]()
-
-    def work(state: State) -> None:
-        begun.set()
-        time.sleep(0.02)
-        ended.append("work")
-
-    def fail(state: State) -> None:
-        begun.wait(5)
-        raise LookupError("x")
-
-    with pytest.raises(LookupError):
-        through(door, graph_of(a=work, b=fail).compile())
-    assert ended == ["work"]
-
-
 class Panic(BaseException):
     """As native code raises it."""
 
 
 @both_doors
-@pytest.mark.parametrize("kind", [Panic, SystemExit])
-def test_what_is_no_exception_waits_for_its_siblings_too_and_gets_out_by_itself(
+@pytest.mark.parametrize("kind", [LookupError, Panic, SystemExit])
+def test_a_failure_waits_for_sync_siblings_that_have_begun_and_gets_out_by_itself(
     door: str, kind: type[BaseException]
 ) -> None:
     begun, ended = threading.Event(), list[str]()

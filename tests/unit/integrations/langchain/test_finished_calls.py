@@ -14,12 +14,11 @@ import pytest
 from langchain_core.messages import ToolMessage as ForeignAnswer
 from langchain_core.tools import tool as their_tool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph import MessagesState
 from langgraph.prebuilt import ToolRuntime
 from langgraph.types import Command, Send, interrupt
-from typing_extensions import TypedDict
 
-from support.langgraphs import asking, call, config, graph_of, texts
+from support.langgraphs import asking, asking_graph, call, config, graph_of, texts
 from surehand import Command as OwnCommand
 from surehand import ToolMessage, tool
 from surehand.calls import CallKey, Recalled
@@ -133,15 +132,7 @@ def test_a_process_that_comes_back_runs_nothing_that_another_has_finished_meanwh
 
 
 def test_graphs_inside_of_calls_go_on_beside_what_is_finished() -> None:
-    class Inner(TypedDict, total=False):
-        name: str
-        said: str
-
-    def ask(state: Inner) -> Inner:
-        name = state.get("name")
-        return {"said": f"{name}: {interrupt(name)}"}
-
-    inner: Any = StateGraph(Inner).add_node("ask", ask).add_edge(START, "ask").compile()
+    inner = asking_graph()
 
     @their_tool
     def delegate(name: str) -> str:

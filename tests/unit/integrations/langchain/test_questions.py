@@ -18,9 +18,8 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolRuntime
 from langgraph.types import Command, RetryPolicy, interrupt
 from pydantic import BaseModel, ValidationError
-from typing_extensions import TypedDict
 
-from support.langgraphs import asking, call, config, graph_of, texts
+from support.langgraphs import asking, asking_graph, call, config, graph_of, texts
 from surehand import ToolContext, ToolMessage, tool
 from surehand.calls import CallKey
 from surehand.integrations.langchain.nodes import ToolNode
@@ -174,15 +173,7 @@ def test_an_answer_that_does_not_fit_can_be_given_again() -> None:
 
 
 def test_graphs_inside_of_two_calls_are_told_apart() -> None:
-    class Inner(TypedDict, total=False):
-        name: str
-        said: str
-
-    def ask(state: Inner) -> Inner:
-        name = state.get("name")
-        return {"said": f"{name}: {interrupt(name)}"}
-
-    inner: Any = StateGraph(Inner).add_node("ask", ask).add_edge(START, "ask").compile()
+    inner = asking_graph()
 
     @their_tool
     def delegate(name: str) -> str:
